@@ -1,0 +1,108 @@
+//! SHA-256 digests: of canonical documents, and of the chain that each stream of events forms.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256 digest: exactly 64 lower-case hex digits as text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+/// A text that is not 64 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is exactly 64 lower-case hex digits")]
+pub struct InvalidDigest;
+
+impl Digest {
+    /// The digest before the first event of every stream.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of one link of a chain: the previous digest, then the bytes.
+    pub fn chained(previous: &Self, bytes: &[u8]) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(previous.0);
+        hasher.update(bytes);
+        Self(hasher.finalize().into())
+    }
+
+    /// The 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A digest from its 32 bytes, as a ledger keeps them.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = InvalidDigest;
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let nibble = |byte: u8| match byte {
+            b'0'..=b'9' => Ok(byte - b'0'),
+            b'a'..=b'f' => Ok(byte - b'a' + 10),
+            _ => Err(InvalidDigest),
+        };
+        if text.len() != 64 {
+            return Err(InvalidDigest);
+        }
+        let mut out = [0; 32];
+        for (slot, pair) in out.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            *slot = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        }
+        Ok(Self(out))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = InvalidDigest;
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_string()
+    }
+}
+
+/// The SHA-256 of some bytes as 64 hex digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Digest::of(bytes).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digest_text_is_exact() {
+        let text = sha256_hex(b"");
+        assert_eq!(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(text.parse::<Digest>().expect("BUG: own text").to_string(), text);
+        assert!(text.to_uppercase().parse::<Digest>().is_err());
+        assert!(format!(" {text}").parse::<Digest>().is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! What policy is asked and what it answers. The engine lives in `policy/`; the words are here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::digest::Digest;
+use crate::domain::id::{ActuatorName, ControllerId, Replicas, ServiceName};
+use crate::domain::time::Timestamp;
+
+/// What somebody wants to do (design, section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyAction {
+    /// Raise the count, or confirm it.
+    ScaleUp,
+    /// Lower the count.
+    ScaleDown,
+    /// Lower the count to nothing.
+    ScaleToZero,
+    /// Ask a person for it.
+    Propose,
+    /// Answer a proposal.
+    Approve,
+    /// Pass the cooldown.
+    OverrideCooldown,
+    /// Break the glass.
+    BreakGlass,
+    /// End an unknown attempt by one's word.
+    Settle,
+    /// Vouch for a fact.
+    Attest,
+    /// Pin a count for a time.
+    Override,
+    /// Move an environment.
+    Relocate,
+    /// Change a registration or an actuator.
+    Register,
+    /// Change the policy.
+    SetPolicy,
+    /// Everything else about the ledger.
+    Administer,
+}
+
+impl PolicyAction {
+    /// Every action.
+    pub const ALL: [Self; 14] = [
+        Self::ScaleUp,
+        Self::ScaleDown,
+        Self::ScaleToZero,
+        Self::Propose,
+        Self::Approve,
+        Self::OverrideCooldown,
+        Self::BreakGlass,
+        Self::Settle,
+        Self::Attest,
+        Self::Override,
+        Self::Relocate,
+        Self::Register,
+        Self::SetPolicy,
+        Self::Administer,
+    ];
+
+    /// The word in policies and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ScaleUp => "scale_up",
+            Self::ScaleDown => "scale_down",
+            Self::ScaleToZero => "scale_to_zero",
+            Self::Propose => "propose",
+            Self::Approve => "approve",
+            Self::OverrideCooldown => "override_cooldown",
+            Self::BreakGlass => "break_glass",
+            Self::Settle => "settle",
+            Self::Attest => "attest",
+            Self::Override => "override",
+            Self::Relocate => "relocate",
+            Self::Register => "register",
+            Self::SetPolicy => "set_policy",
+            Self::Administer => "administer",
+        }
+    }
+
+    /// Open until a policy is set (design, section 4).
+    pub const fn is_open_without_policy(self) -> bool {
+        matches!(self, Self::Register | Self::SetPolicy | Self::Administer)
+    }
+
+    /// The actions that a change of the count asks for; all of them must be permitted.
+    ///
+    /// An unknown current count asks for both directions; an equal one asks `scale_up`.
+    pub fn for_change(current: Option<Replicas>, desired: Replicas) -> Vec<Self> {
+        let mut actions = Vec::with_capacity(3);
+        if current.is_none_or(|current| desired >= current) {
+            actions.push(Self::ScaleUp);
+        }
+        if current.is_none_or(|current| desired < current) {
+            actions.push(Self::ScaleDown);
+            if desired == Replicas::MIN {
+                actions.push(Self::ScaleToZero);
+            }
+        }
+        actions
+    }
+}
+
+/// What the action is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum PolicyResource {
+    /// A service, with what a rule may look at.
+    Service {
+        /// Its name.
+        name: ServiceName,
+        /// Its actuator's name.
+        actuator: Option<ActuatorName>,
+        /// Its actuator's kind, such as `local`.
+        adapter: Option<String>,
+        /// Its controller mode.
+        mode: String,
+        /// Its writer.
+        writer: ControllerId,
+        /// Its lower bound.
+        min: Replicas,
+        /// Its upper bound.
+        max: Replicas,
+        /// Its labels, as tags.
+        labels: BTreeMap<String, String>,
+    },
+    /// The ledger itself.
+    Ledger {
+        /// Its id.
+        id: String,
+    },
+}
+
+/// One question to the policy. Absent members are absent in Cedar too, never null.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyQuery {
+    /// The claim of who asks.
+    pub actor: String,
+    /// What is asked for.
+    pub action: PolicyAction,
+    /// About what.
+    pub resource: PolicyResource,
+    /// The wished count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desired: Option<Replicas>,
+    /// The count that is believed to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<Replicas>,
+    /// Where the wish comes from: `cli`, later `autoscaler`, `gateway` …
+    pub source: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who carries it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerId>,
+    /// The operating system's user: what is known, not claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_user: Option<String>,
+    /// The time of the question; rules see the hour and the weekday in UTC.
+    pub at: Timestamp,
+}
+
+/// One rule that decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRule {
+    /// Its `@id`.
+    pub id: String,
+    /// `permit` or `forbid`.
+    pub effect: String,
+    /// The file that it came from.
+    pub file: String,
+    /// The line in that file, from 1.
+    pub line: u32,
+}
+
+/// The answer of the policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyAnswer {
+    /// Whether every asked action is permitted.
+    pub allowed: bool,
+    /// The action that was refused, or the first that was asked.
+    pub action: PolicyAction,
+    /// The rules that decided, in the order of their file.
+    pub rules: Vec<PolicyRule>,
+    /// Errors of the evaluation; any of them means that it is not allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// The policy that answered; none where none is set.
+    pub policy_digest: Option<Digest>,
+}
+
+/// Whoever answers policy questions: the engine, or a fixed answer in tests and models.
+pub trait PolicyGate {
+    /// Answers one question. Never fails: what cannot be evaluated is not allowed.
+    fn answer(&self, query: &PolicyQuery) -> PolicyAnswer;
+
+    /// Answers several questions about the same thing: the first refusal, else the first answer.
+    fn answer_all(&self, query: &PolicyQuery, actions: &[PolicyAction]) -> PolicyAnswer {
+        let mut first = None;
+        for action in actions {
+            let answer = self.answer(&PolicyQuery { action: *action, ..query.clone() });
+            if !answer.allowed {
+                return answer;
+            }
+            first.get_or_insert(answer);
+        }
+        first.expect("BUG: a change asks for at least one action")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_asks_for_all_its_actions() {
+        use PolicyAction::{ScaleDown, ScaleToZero, ScaleUp};
+        let ask = |current: Option<u32>, desired: u32| {
+            PolicyAction::for_change(current.map(Replicas::from), Replicas::from(desired))
+        };
+        assert_eq!(ask(Some(3), 5), [ScaleUp]);
+        assert_eq!(ask(Some(3), 3), [ScaleUp]);
+        assert_eq!(ask(Some(0), 0), [ScaleUp]);
+        assert_eq!(ask(Some(3), 1), [ScaleDown]);
+        assert_eq!(ask(Some(3), 0), [ScaleDown, ScaleToZero]);
+        assert_eq!(ask(None, 2), [ScaleUp, ScaleDown]);
+        assert_eq!(ask(None, 0), [ScaleUp, ScaleDown, ScaleToZero]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Services: their registration, what their target was when last read, and their actuator.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::intent::{ControllerMode, RetryPolicy, TargetBinding};
+use crate::domain::id::{
+    ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
+    TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
+};
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// How long a count of the binding is believed at put.
+pub const COUNT_AGE_MAX: DurationMs = DurationMs::from_secs(60);
+/// How old evidence may be at the start of a call.
+pub const EVIDENCE_AGE_MAX: DurationMs = DurationMs::from_secs(60);
+/// How far behind the time mark of a service a clock may be and is still clamped to it.
+pub const CLOCK_SKEW_MAX: DurationMs = DurationMs::from_secs(300);
+/// How long after an unknown call of a foreign actuator a late effect is waited for.
+pub const QUIET_DEFAULT: DurationMs = DurationMs::from_secs(60);
+
+/// Who may change the count of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegisteredMode {
+    /// This ledger, through the actuator.
+    Native,
+    /// A controller that takes orders from us through the actuator.
+    Delegated,
+    /// A horizontal pod autoscaler: never put, never actuated.
+    ExternalHpa,
+    /// A scaled object of KEDA: never put, never actuated.
+    ExternalKeda,
+}
+
+impl RegisteredMode {
+    /// The mode of a record, or none where somebody else owns the count.
+    pub const fn record_mode(self) -> Option<ControllerMode> {
+        match self {
+            Self::Native => Some(ControllerMode::Native),
+            Self::Delegated => Some(ControllerMode::Delegated),
+            Self::ExternalHpa | Self::ExternalKeda => None,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Delegated => "delegated",
+            Self::ExternalHpa => "external_hpa",
+            Self::ExternalKeda => "external_keda",
+        }
+    }
+}
+
+/// What of the target must not have moved since the intent was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetMatch {
+    /// The resource version.
+    #[default]
+    Version,
+    /// The generation: changes of the wish, not of the status.
+    Generation,
+    /// The declared count.
+    Replicas,
+}
+
+/// What may happen after a call whose outcome is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnknown {
+    /// Call again under the same key. The actuator must deduplicate it.
+    RetrySameKey,
+    /// Look up, fence and read first; call again only what is proved not applied.
+    #[default]
+    ObserveFirst,
+    /// Leave it to a person.
+    Halt,
+}
+
+/// Which count of a reading must be the wished one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConvergeOn {
+    /// Declared and, where the target says it, ready.
+    #[default]
+    Ready,
+    /// Declared.
+    Declared,
+}
+
+/// Whether a reduction needs evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drain {
+    /// It does, unless the actuator drains by itself.
+    #[default]
+    Required,
+    /// It does not.
+    None,
+}
+
+/// Who makes the fences of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FenceSource {
+    /// The ledger, at acceptance.
+    #[default]
+    Minted,
+    /// The writer: a put from flags must bring one.
+    External,
+}
+
+/// The settings of a service. Every change is a CAS on `unit_revision`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    /// The service.
+    pub service: ServiceName,
+    /// 1, 2, 3 … over its settings.
+    pub unit_revision: UnitRevision,
+    /// Who may change the count.
+    pub mode: RegisteredMode,
+    /// The one controller that may act.
+    pub writer: ControllerId,
+    /// The least that may be wished.
+    pub min_replicas: Replicas,
+    /// The most that may be wished.
+    pub max_replicas: Replicas,
+    /// Who carries a wish out; none in the external modes.
+    pub actuator: Option<ActuatorName>,
+    /// Where the target runs: the cluster.
+    pub cluster_id: ClusterId,
+    /// Where the target runs: the runtime.
+    pub runtime_id: RuntimeId,
+    /// What the target is called there.
+    pub workload_id: WorkloadId,
+    /// How a wish is carried out and confirmed; copied into each intent at put.
+    pub terms: Terms,
+    /// How long after a call the next one waits; none means no cooldown.
+    pub cooldown_ms: Option<DurationMs>,
+    /// Who makes the fences.
+    pub fences: FenceSource,
+    /// How often and how soon to try again, unless an intent says otherwise.
+    pub retry_policy: RetryPolicy,
+    /// Free words for policies and selectors.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// How a wish is carried out and confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// What of the target must not have moved.
+    pub target_match: TargetMatch,
+    /// What may happen after an unknown outcome.
+    pub on_unknown: OnUnknown,
+    /// How many readings must agree, the actuator's own included.
+    pub required_readings: RequiredReadings,
+    /// How long `scale` waits between two readings.
+    pub reading_interval_ms: DurationMs,
+    /// Which count must be the wished one.
+    pub converge_on: ConvergeOn,
+    /// Whether a reduction needs evidence.
+    pub drain: Drain,
+    /// How long after the end of an unknown call a late effect is waited for.
+    pub quiet_ms: DurationMs,
+}
+
+/// What the target was when last read. Never raises the unit revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// The identity of the object.
+    pub target_uid: TargetUid,
+    /// Its version.
+    pub target_resource_version: TargetResourceVersion,
+    /// Its generation, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// The declared count, where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<Replicas>,
+    /// How many were ready, where the target says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_replicas: Option<Replicas>,
+    /// When.
+    pub read_at: Timestamp,
+}
+
+impl Registration {
+    /// The typed target, as an intent copies it.
+    pub fn target(&self, binding: &Binding) -> TargetBinding {
+        TargetBinding {
+            cluster_id: self.cluster_id.clone(),
+            runtime_id: self.runtime_id.clone(),
+            workload_id: self.workload_id.clone(),
+            target_uid: binding.target_uid.clone(),
+            target_resource_version: binding.target_resource_version.clone(),
+        }
+    }
+}
+
+/// What an actuator declares that it can do. Absent means false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "the capability words of the protocol")]
+pub struct Capabilities {
+    /// The same execution key has one effect, however often it is called.
+    pub deduplicates_execution_key: bool,
+    /// An older fence is refused.
+    pub rejects_stale_lease: bool,
+    /// A moved resource version is refused.
+    pub conditional_on_version: bool,
+    /// It can read the target.
+    pub inspect: bool,
+    /// It can say what became of a key.
+    pub lookup: bool,
+    /// It can gather evidence for a reduction.
+    pub evidence: bool,
+    /// It can make late calls harmless.
+    pub fence: bool,
+    /// It drains what it removes.
+    pub drains_itself: bool,
+}
+
+/// A registered actuator, as the ledger keeps it. The command is bound per host, elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegisteredActuator {
+    /// Its name in the ledger.
+    pub name: ActuatorName,
+    /// What the actuator calls itself: `local`, `exec` …
+    pub adapter: String,
+    /// Its own version.
+    pub version: String,
+    /// The protocol that it speaks.
+    pub protocol: String,
+    /// The environment variables that it is given.
+    pub environment: Vec<String>,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// How long one call may take.
+    pub timeout_ms: DurationMs,
+}

@@ -1,0 +1,2 @@
+//! scalectl: the durable authority for replica counts.
+pub mod domain;
