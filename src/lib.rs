@@ -11,5 +11,9 @@
 
 pub mod actuator;
 pub mod adapters;
+pub mod cli;
+pub mod crash;
 pub mod domain;
+pub mod ledger;
+pub mod ops;
 pub mod policy;

@@ -37,6 +37,7 @@ impl Timestamp {
     }
 
     /// Cut to whole milliseconds, as every minted instant is.
+    #[must_use]
     pub const fn truncated_to_millis(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1000))
     }
@@ -189,9 +190,9 @@ impl fmt::Display for DurationMs {
         match self.0 {
             0 => f.write_str("0s"),
             1..1000 => write!(f, "{}ms", self.0),
-            1000..60_000 if self.0 % 1000 == 0 => write!(f, "{secs}s"),
+            1000..60_000 if self.0.is_multiple_of(1000) => write!(f, "{secs}s"),
             1000..60_000 => write!(f, "{secs}.{}s", self.0 % 1000 / 100),
-            60_000..3_600_000 if secs % 60 == 0 => write!(f, "{}m", secs / 60),
+            60_000..3_600_000 if secs.is_multiple_of(60) => write!(f, "{}m", secs / 60),
             60_000..3_600_000 => write!(f, "{}m{:02}s", secs / 60, secs % 60),
             3_600_000..172_800_000 if secs % 3600 < 60 => write!(f, "{}h", secs / 3600),
             3_600_000..172_800_000 => write!(f, "{}h{:02}m", secs / 3600, secs / 60 % 60),

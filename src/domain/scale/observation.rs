@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// When it began. A reading is fresh if that is after the previous one was recorded.
+    /// When it began.
     pub began_at: Timestamp,
     /// When it was taken.
     pub read_at: Timestamp,

@@ -1,0 +1,88 @@
+//! Named crash points: where a test lets the process die. A leaf; empty in a release build.
+//!
+//! Under the feature `testing`, `SCALECTL_TEST_CRASH=NAME#N` kills the process with SIGKILL at the
+//! N-th time (from 1) that it passes the point, after the name was written to the file that
+//! `SCALECTL_TEST_CRASH_MARK` names: a test must see that mark, or it has proved nothing.
+
+/// A place where a test lets the process die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrashPoint {
+    /// Right before COMMIT of any write.
+    BeforeCommit,
+    /// Right after COMMIT of any write.
+    AfterCommit,
+    /// The call's file exists and is locked; `started` is not yet written.
+    AfterCallFile,
+    /// The guard is spawned.
+    AfterSpawn,
+    /// The guard has ended and the answer is read; the result is not yet written.
+    AfterAnswer,
+    /// In the guard: before it has named its session.
+    GuardBeforeSession,
+    /// In the guard: its session is named, the actuator is not yet spawned.
+    GuardAfterSession,
+    /// In the guard: the actuator is spawned.
+    GuardAfterSpawn,
+    /// In the guard: the group is empty, `ended` is not yet written.
+    GuardBeforeEnded,
+}
+
+impl CrashPoint {
+    /// Every point; a test walks them all.
+    pub const ALL: [Self; 9] = [
+        Self::BeforeCommit,
+        Self::AfterCommit,
+        Self::AfterCallFile,
+        Self::AfterSpawn,
+        Self::AfterAnswer,
+        Self::GuardBeforeSession,
+        Self::GuardAfterSession,
+        Self::GuardAfterSpawn,
+        Self::GuardBeforeEnded,
+    ];
+
+    /// The name in `SCALECTL_TEST_CRASH`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeCommit => "before_commit",
+            Self::AfterCommit => "after_commit",
+            Self::AfterCallFile => "after_call_file",
+            Self::AfterSpawn => "after_spawn",
+            Self::AfterAnswer => "after_answer",
+            Self::GuardBeforeSession => "guard_before_session",
+            Self::GuardAfterSession => "guard_after_session",
+            Self::GuardAfterSpawn => "guard_after_spawn",
+            Self::GuardBeforeEnded => "guard_before_ended",
+        }
+    }
+}
+
+/// Dies here, if a test asked for it.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn hit(point: CrashPoint) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static PASSED: AtomicU32 = AtomicU32::new(0);
+
+    let Ok(wanted) = std::env::var("SCALECTL_TEST_CRASH") else {
+        return;
+    };
+    let (name, count) = wanted.split_once('#').unwrap_or((&wanted, "1"));
+    if name != point.as_str() {
+        return;
+    }
+    let passed = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
+    if count.parse() != Ok(passed) {
+        return;
+    }
+    if let Ok(mark) = std::env::var("SCALECTL_TEST_CRASH_MARK") {
+        std::fs::write(mark, point.as_str()).expect("BUG: the test's mark can be written");
+    }
+    let this = rustix::process::getpid();
+    rustix::process::kill_process(this, rustix::process::Signal::KILL)
+        .expect("BUG: a process may kill itself");
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn hit(_point: CrashPoint) {}

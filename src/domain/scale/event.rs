@@ -1,0 +1,246 @@
+//! Events: what happened to a service, in the past tense. Their JSON is stored for ever.
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::{Call, ResultSource, UnknownWhy};
+use super::execution::{Acceptance, FailureCause, NewIntent, Outcome};
+use super::lease::HeldLease;
+use super::observation::{Evidence, Observation, Reading, ReadingVerdict};
+use super::policy::PolicyAnswer;
+use super::provenance::Provenance;
+use super::result::{ActuationResult, Detail};
+use super::service::{Binding, Registration};
+use crate::domain::id::{
+    AttemptNumber, ExecutionKey, IntentRevision, LeaseInstanceId, TargetResourceVersion,
+};
+use crate::domain::time::Timestamp;
+
+/// One thing that happened, when, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stamped<B> {
+    /// When, on the ledger's clock; never before the event before it.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: Provenance,
+    /// What.
+    pub body: B,
+}
+
+/// One thing that happened to a service.
+pub type Event = Stamped<EventBody>;
+
+/// What happened to a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum EventBody {
+    /// The settings were made or changed.
+    ServiceRegistered {
+        /// The settings, whole.
+        registration: Registration,
+        /// What the target was, where it was read or given.
+        binding: Binding,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// The target was read outside of any attempt.
+    TargetBound {
+        /// What it was.
+        binding: Binding,
+    },
+    /// An intent waits for a person.
+    IntentProposed {
+        /// The intent.
+        intent: NewIntent,
+        /// How long it waits.
+        until: Timestamp,
+    },
+    /// An intent may be carried out.
+    IntentAccepted {
+        /// The intent.
+        intent: NewIntent,
+        /// Its fence and identity.
+        acceptance: Acceptance,
+    },
+    /// A newer intent ended this one.
+    IntentSuperseded {
+        /// The ended one.
+        execution_key: ExecutionKey,
+        /// The newer one.
+        by: IntentRevision,
+        /// What the ended one had come to.
+        outcome: Option<Outcome>,
+    },
+    /// An intent was taken back before it started.
+    IntentWithdrawn {
+        /// The intent.
+        execution_key: ExecutionKey,
+        /// Why.
+        reason: Option<Detail>,
+    },
+    /// A lease was given.
+    LeaseAcquired {
+        /// For this key.
+        execution_key: ExecutionKey,
+        /// The lease and its holder.
+        held: HeldLease,
+    },
+    /// A lease was made longer.
+    LeaseRenewed {
+        /// For this key.
+        execution_key: ExecutionKey,
+        /// The lease.
+        lease_instance_id: LeaseInstanceId,
+        /// Its new end.
+        expires_at: Timestamp,
+    },
+    /// A lease was given back.
+    LeaseReleased {
+        /// For this key.
+        execution_key: ExecutionKey,
+        /// The lease.
+        lease_instance_id: LeaseInstanceId,
+    },
+    /// A call is about to be made. Durable before the child is spawned.
+    AttemptStarted {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The lease that permits it.
+        held: HeldLease,
+        /// The call.
+        call: Call,
+        /// What policy said right before.
+        decision: PolicyAnswer,
+        /// What showed that a reduction is safe.
+        evidence: Option<Evidence>,
+    },
+    /// The result of an attempt is known.
+    ResultRecorded {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// The result.
+        result: ActuationResult,
+        /// How it is known.
+        source: ResultSource,
+        /// When the call had ended.
+        ended_at: Timestamp,
+        /// When another attempt may start; none where none may.
+        retry_at: Option<Timestamp>,
+        /// Whether the target was changed in part.
+        partly_applied: bool,
+        /// Whether a rollback is asked for.
+        rollback_required: bool,
+        /// The version of the target after the call.
+        resource_version_after: Option<TargetResourceVersion>,
+    },
+    /// A call ended, or was given up, without a result.
+    AttemptLost {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// Why nobody knows.
+        why: UnknownWhy,
+        /// Text for people.
+        detail: Detail,
+        /// When its process group was known dead, where that could be proved.
+        ended_at: Option<Timestamp>,
+        /// Whether a rollback is asked for.
+        rollback_required: bool,
+    },
+    /// The end of a lost call was proved later.
+    CallEnded {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The attempt.
+        attempt: AttemptNumber,
+        /// When its process group was known dead.
+        ended_at: Timestamp,
+    },
+    /// The target promised that nothing of a lost attempt takes effect any more.
+    TargetFenced {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The attempt.
+        attempt: AttemptNumber,
+    },
+    /// The target was read for a key.
+    ReadingRecorded {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The reading.
+        reading: Reading,
+        /// What it says about the wish.
+        verdict: ReadingVerdict,
+    },
+    /// The one terminal record of a key.
+    ObservationRecorded {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The record.
+        observation: Observation,
+        /// How a failure came about.
+        cause: Option<FailureCause>,
+    },
+    /// A result came too late to be applied and is kept as evidence.
+    LateResultKept {
+        /// The key.
+        execution_key: ExecutionKey,
+        /// The attempt that it belongs to.
+        attempt: AttemptNumber,
+        /// The result.
+        result: ActuationResult,
+        /// Whether it contradicts what was recorded instead.
+        contradicts: bool,
+    },
+}
+
+impl EventBody {
+    /// The word on the wire.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::ServiceRegistered { .. } => "service_registered",
+            Self::TargetBound { .. } => "target_bound",
+            Self::IntentProposed { .. } => "intent_proposed",
+            Self::IntentAccepted { .. } => "intent_accepted",
+            Self::IntentSuperseded { .. } => "intent_superseded",
+            Self::IntentWithdrawn { .. } => "intent_withdrawn",
+            Self::LeaseAcquired { .. } => "lease_acquired",
+            Self::LeaseRenewed { .. } => "lease_renewed",
+            Self::LeaseReleased { .. } => "lease_released",
+            Self::AttemptStarted { .. } => "attempt_started",
+            Self::ResultRecorded { .. } => "result_recorded",
+            Self::AttemptLost { .. } => "attempt_lost",
+            Self::CallEnded { .. } => "call_ended",
+            Self::TargetFenced { .. } => "target_fenced",
+            Self::ReadingRecorded { .. } => "reading_recorded",
+            Self::ObservationRecorded { .. } => "observation_recorded",
+            Self::LateResultKept { .. } => "late_result_kept",
+        }
+    }
+
+    /// The key that it is about, if it is about one.
+    pub const fn execution_key(&self) -> Option<&ExecutionKey> {
+        match self {
+            Self::ServiceRegistered { .. } | Self::TargetBound { .. } => None,
+            Self::IntentProposed { intent, .. } | Self::IntentAccepted { intent, .. } => {
+                Some(&intent.wish.execution_key)
+            }
+            Self::IntentSuperseded { execution_key, .. }
+            | Self::IntentWithdrawn { execution_key, .. }
+            | Self::LeaseAcquired { execution_key, .. }
+            | Self::LeaseRenewed { execution_key, .. }
+            | Self::LeaseReleased { execution_key, .. }
+            | Self::AttemptStarted { execution_key, .. }
+            | Self::ResultRecorded { execution_key, .. }
+            | Self::AttemptLost { execution_key, .. }
+            | Self::CallEnded { execution_key, .. }
+            | Self::TargetFenced { execution_key, .. }
+            | Self::ReadingRecorded { execution_key, .. }
+            | Self::ObservationRecorded { execution_key, .. }
+            | Self::LateResultKept { execution_key, .. } => Some(execution_key),
+        }
+    }
+}

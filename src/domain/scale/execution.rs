@@ -1,0 +1,321 @@
+//! Executions: one intent with everything that has become of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::{Base, Call, Pending, RecordedResult};
+use super::intent::{Fence, IntentRecord, IntentWish, RetryPolicy};
+use super::lease::HeldLease;
+use super::observation::{Observation, Reading};
+use super::policy::PolicyAnswer;
+use super::provenance::Provenance;
+use super::service::Terms;
+use crate::domain::digest::Digest;
+use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName};
+use crate::domain::time::Timestamp;
+
+/// What was submitted, as far as re-delivery compares it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submitted {
+    /// Whether the whole record came from its maker.
+    pub whole_record: bool,
+    /// The retry policy that was asked for; none where the registration's applied.
+    pub retry_policy: Option<RetryPolicy>,
+}
+
+/// An intent that has come into being.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewIntent {
+    /// The service.
+    pub service: ServiceName,
+    /// What is wished.
+    pub wish: IntentWish,
+    /// Whether it is a recorded simulation.
+    pub dry_run: bool,
+    /// What was submitted.
+    pub submitted: Submitted,
+    /// How it is carried out and confirmed.
+    pub terms: Terms,
+    /// What the target was when it was put: the premise of its first attempt.
+    pub base: Base,
+    /// The count that it was decided on; none where nobody could say.
+    pub current: Option<Replicas>,
+    /// What policy said.
+    pub decision: PolicyAnswer,
+}
+
+/// The acceptance of an intent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acceptance {
+    /// The fence that permits its attempts.
+    pub fence: Fence,
+    /// `created_at` of the record.
+    pub created_at: Timestamp,
+    /// The digest of the whole record.
+    pub identity_digest: Digest,
+    /// When it was accepted, on the ledger's clock.
+    pub accepted_at: Timestamp,
+}
+
+/// How a finished key failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// The actuator said that trying again does not help.
+    Terminal,
+    /// The actuator reported another count than the wished one.
+    Mismatch,
+    /// No attempt is left.
+    Exhausted,
+    /// A person ended it.
+    Abandoned,
+    /// A newer intent started.
+    Overtaken,
+    /// The fence ran out before the next attempt.
+    FenceOver,
+}
+
+/// What a finished key came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// As wished, and observed.
+    Converged,
+    /// Not as wished, for good.
+    Failed,
+    /// Nothing was called.
+    Simulated,
+    /// It succeeded, and was superseded before it was confirmed.
+    Unconfirmed,
+    /// It succeeded, and was superseded after a reading had differed.
+    Drifted,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+impl Outcome {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::Failed => "failed",
+            Self::Simulated => "simulated",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Drifted => "drifted",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The state of an execution; each variant owns exactly its data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Phase {
+    /// Waits for a person's answer.
+    Proposed {
+        /// How long.
+        until: Timestamp,
+    },
+    /// May start.
+    Accepted,
+    /// A call is made; without a result nobody knows what became of it.
+    Started {
+        /// The call.
+        call: Call,
+    },
+    /// The call ended, or was given up, without a result.
+    RecoveryPending {
+        /// What is known.
+        pending: Pending,
+    },
+    /// Failed, with an attempt left.
+    Failed {
+        /// When the next attempt may start.
+        retry_at: Timestamp,
+    },
+    /// The actuator says that it is done.
+    Succeeded,
+    /// A reading agreed; more are asked for.
+    Observed,
+    /// Ended with a durable observation.
+    Verified {
+        /// How a failure came about.
+        cause: Option<FailureCause>,
+    },
+    /// A person said no.
+    Rejected,
+    /// Taken back before it started.
+    Withdrawn,
+    /// Ended by a newer intent.
+    Superseded {
+        /// The newer intent.
+        by: IntentRevision,
+        /// What it had come to; none where it had not started.
+        outcome: Option<Outcome>,
+    },
+}
+
+impl Phase {
+    /// The word on the wire.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Proposed { .. } => "proposed",
+            Self::Accepted => "accepted",
+            Self::Started { .. } => "started",
+            Self::RecoveryPending { .. } => "recovery_pending",
+            Self::Failed { .. } => "failed",
+            Self::Succeeded => "succeeded",
+            Self::Observed => "observed",
+            Self::Verified { .. } => "verified",
+            Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded { .. } => "superseded",
+        }
+    }
+
+    /// Whether nothing changes it any more.
+    pub const fn is_finished(&self) -> bool {
+        match self {
+            Self::Verified { .. } | Self::Rejected | Self::Withdrawn | Self::Superseded { .. } => {
+                true
+            }
+            Self::Proposed { .. }
+            | Self::Accepted
+            | Self::Started { .. }
+            | Self::RecoveryPending { .. }
+            | Self::Failed { .. }
+            | Self::Succeeded
+            | Self::Observed => false,
+        }
+    }
+}
+
+/// One intent with everything that has become of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Execution {
+    /// Derived from the key.
+    pub execution_id: ExecutionId,
+    /// The intent.
+    pub intent: NewIntent,
+    /// Who put it.
+    pub put_by: Provenance,
+    /// When it was put.
+    pub put_at: Timestamp,
+    /// Its acceptance, once there is one.
+    pub acceptance: Option<Acceptance>,
+    /// Its state.
+    pub phase: Phase,
+    /// The last lease, until the end of its attempt.
+    pub lease: Option<HeldLease>,
+    /// The number of the last attempt that started.
+    pub attempts: u64,
+    /// How many calls were made; an attempt whose child could not start made none.
+    pub calls: u64,
+    /// The newest result.
+    pub result: Option<RecordedResult>,
+    /// How many readings in a row agree, the actuator's own included.
+    pub readings_matched: u64,
+    /// The newest reading for this key.
+    pub last_reading: Option<Reading>,
+    /// Whether a reading or a late result contradicted what was recorded.
+    pub drift: bool,
+    /// Whether the actuator asked for a rollback that nobody has made.
+    pub rollback_required: bool,
+    /// The one terminal record.
+    pub observation: Option<Observation>,
+    /// When anything last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Execution {
+    /// The key.
+    pub const fn key(&self) -> &ExecutionKey {
+        &self.intent.wish.execution_key
+    }
+
+    /// The place in the service.
+    pub const fn revision(&self) -> IntentRevision {
+        self.intent.wish.intent_revision
+    }
+
+    /// The wished count.
+    pub const fn desired(&self) -> Replicas {
+        self.intent.wish.desired_replicas
+    }
+
+    /// The whole record, once it is accepted.
+    pub fn record(&self) -> Option<IntentRecord> {
+        let acceptance = self.acceptance.as_ref()?;
+        let wish = self.intent.wish.clone();
+        Some(wish.accepted(acceptance.fence.clone(), acceptance.created_at))
+    }
+
+    /// The fence, once it is accepted.
+    pub fn fence(&self) -> Option<&Fence> {
+        self.acceptance.as_ref().map(|acceptance| &acceptance.fence)
+    }
+
+    /// Whether it takes part in the life of its service: simulations do not.
+    ///
+    /// A live intent that was simulated keeps its number and is not live any more.
+    pub fn is_live(&self) -> bool {
+        !self.intent.dry_run && self.outcome() != Some(Outcome::Simulated)
+    }
+
+    /// Whether an attempt is left.
+    pub const fn has_budget(&self) -> bool {
+        self.attempts < self.intent.wish.retry_policy.max_attempts.get()
+    }
+
+    /// What it came to; none while it is under way and known.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match &self.phase {
+            Phase::RecoveryPending { .. } => Some(Outcome::Unknown),
+            Phase::Verified { cause: Some(_) } => Some(Outcome::Failed),
+            Phase::Verified { cause: None } => self.result.as_ref().map(|recorded| {
+                if recorded.result.scaled() { Outcome::Converged } else { Outcome::Simulated }
+            }),
+            Phase::Superseded { outcome, .. } => *outcome,
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Started { .. }
+            | Phase::Failed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Rejected
+            | Phase::Withdrawn => None,
+        }
+    }
+
+    /// Whether it keeps other intents of its service from starting: under a call, unknown, or
+    /// failed with an attempt and a fence left (design, section 3, *In flight*).
+    pub fn is_in_flight(&self, now: Timestamp) -> bool {
+        match self.phase {
+            Phase::Started { .. } | Phase::RecoveryPending { .. } => true,
+            Phase::Failed { .. } => self.is_retryable(now),
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => false,
+        }
+    }
+
+    /// Whether a failure may be tried again at `now`, backoff aside.
+    pub fn is_retryable(&self, now: Timestamp) -> bool {
+        matches!(self.phase, Phase::Failed { .. })
+            && self.has_budget()
+            && self.fence().is_some_and(|fence| fence.is_alive(now))
+    }
+
+    /// The lease, if it still permits something at `now`.
+    pub fn live_lease(&self, now: Timestamp) -> Option<&HeldLease> {
+        self.lease.as_ref().filter(|held| held.is_alive(now))
+    }
+}

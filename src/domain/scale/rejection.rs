@@ -1,0 +1,496 @@
+//! Rejections: every reason why a command changes nothing, with the facts that a person asks next.
+
+use serde::Serialize;
+
+use super::attempt::UnknownWhy;
+use super::execution::Phase;
+use super::lease::HeldLease;
+use super::policy::PolicyAnswer;
+use super::service::RegisteredMode;
+use super::state::{CurrentIntent, LastEffect};
+use crate::domain::id::{
+    ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId, Replicas, ServiceName,
+    UnitRevision,
+};
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// What kind of refusal it is: the word of the exit table (design, section 10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// 2: fix the line or the document.
+    Usage,
+    /// 10: read again, decide again.
+    Conflict,
+    /// 11: somebody else is at it, or one may not.
+    Held,
+    /// 12: policy says no.
+    Denied,
+    /// 13: a colleague must agree.
+    ApprovalRequired,
+    /// 14: too soon after the last change.
+    Cooldown,
+    /// 16: nobody knows whether the target changed.
+    Unknown,
+    /// 17: it failed for good.
+    Failed,
+    /// 18: it failed, and may be tried again.
+    RetryLater,
+    /// 19: as wished so far.
+    NotYet,
+    /// 22: somebody else owns the count.
+    ExternalOwner,
+    /// 23: the target is not as wished.
+    Diverged,
+    /// 24: there is no such thing.
+    NotFound,
+    /// 25: a fact could not be read or proved.
+    FactUnknown,
+}
+
+/// Which part of the target moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetPart {
+    /// The cluster.
+    Cluster,
+    /// The runtime.
+    Runtime,
+    /// The workload.
+    Workload,
+    /// The identity: it is another object.
+    Uid,
+    /// The version.
+    Version,
+    /// The generation.
+    Generation,
+    /// The declared count.
+    Replicas,
+}
+
+impl TargetPart {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Runtime => "runtime",
+            Self::Workload => "workload",
+            Self::Uid => "uid",
+            Self::Version => "version",
+            Self::Generation => "generation",
+            Self::Replicas => "replicas",
+        }
+    }
+}
+
+/// One field in which a re-delivery differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The field.
+    pub field: String,
+    /// What is stored.
+    pub stored: String,
+    /// What was submitted.
+    pub submitted: String,
+}
+
+/// Which fact is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "fact")]
+pub enum MissingFact {
+    /// Evidence that a reduction is safe: none at all.
+    Evidence,
+    /// Evidence that a reduction is safe: it does not say so.
+    EvidenceSays {
+        /// Which part of it.
+        part: &'static str,
+        /// What it should say.
+        expected: String,
+        /// What it says.
+        actual: String,
+    },
+    /// The count of the target.
+    Count {
+        /// Why it could not be read.
+        why: String,
+    },
+    /// Whether a change is cooling: one is unknown.
+    Cooldown {
+        /// The unknown one.
+        by: IntentRevision,
+    },
+    /// A reading of the target.
+    Reading,
+}
+
+/// Why a command changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the facts that the texts name")]
+pub enum Rejection {
+    /// Outside the bounds of the registration.
+    #[error("{desired} is outside {min}..={max} of {service} (registration {unit_revision})")]
+    OutOfBounds {
+        service: ServiceName,
+        desired: Replicas,
+        min: Replicas,
+        max: Replicas,
+        unit_revision: UnitRevision,
+    },
+    /// The writer of the service brings its own fences.
+    #[error("{service} takes its fences from its writer, and none was given")]
+    FenceMissing { service: ServiceName },
+    /// A supplied fence that jumps too far.
+    #[error("fence {epoch}.{token} is more than 2^32 above {mark_epoch}.{mark_token} of {service}")]
+    FenceTooFar { service: ServiceName, epoch: u64, token: u64, mark_epoch: u64, mark_token: u64 },
+    /// A setting that contradicts another.
+    #[error("{0}")]
+    Contradiction(String),
+
+    /// The intent revision has moved.
+    #[error("{service} is at intent revision {actual}, you expected {expected}")]
+    StaleRevision {
+        service: ServiceName,
+        expected: u64,
+        actual: u64,
+        current: Option<CurrentIntent>,
+    },
+    /// The registration has moved.
+    #[error("{service} is at registration {actual}, you expected {expected}")]
+    StaleUnitRevision { service: ServiceName, expected: u64, actual: u64 },
+    /// The key names another intent.
+    #[error("key {key} belongs to {service}@{revision} with another payload")]
+    KeyConflict {
+        key: ExecutionKey,
+        service: ServiceName,
+        revision: IntentRevision,
+        differences: Vec<Difference>,
+    },
+    /// The key names a simulation.
+    #[error("key {key} belongs to a recorded simulation: it never calls anybody")]
+    SimulatedKey { key: ExecutionKey },
+    /// The key names a live intent that has started.
+    #[error("key {key} belongs to a live intent that is {state}: it cannot be simulated")]
+    LiveKey { key: ExecutionKey, state: &'static str },
+    /// The id and the revision name another intent.
+    #[error("intent {intent_id} at revision {revision} is already bound to key {key}")]
+    IntentIdConflict { intent_id: IntentId, revision: IntentRevision, key: ExecutionKey },
+    /// The record was made for another mode.
+    #[error("{service} is registered as {registered}, the record says {submitted}")]
+    ModeMismatch { service: ServiceName, registered: &'static str, submitted: &'static str },
+    /// The target is not what it was.
+    #[error("the target of {service} is not what was {basis}: {} is {actual}, not {expected}", part.as_str())]
+    TargetChanged {
+        service: ServiceName,
+        part: TargetPart,
+        basis: &'static str,
+        expected: String,
+        actual: String,
+    },
+    /// The count is not what the caller believes.
+    #[error("{service} has {actual} replicas, you expected {expected}")]
+    PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
+    /// Somebody else's wish would be ended.
+    #[error("{service}@{revision} of {actor} waits, and this wish would end it")]
+    OthersIntent { service: ServiceName, revision: IntentRevision, actor: String },
+    /// The key is not in a state for this.
+    #[error("{service}@{revision} is {}: {why}", phase.as_str())]
+    WrongState {
+        service: ServiceName,
+        revision: IntentRevision,
+        phase: Box<Phase>,
+        why: &'static str,
+    },
+
+    /// Something of the service is under way.
+    #[error("{service}@{revision} is {state}, and nothing else may start")]
+    InFlight {
+        service: ServiceName,
+        revision: IntentRevision,
+        key: ExecutionKey,
+        state: &'static str,
+        held: Option<HeldLease>,
+    },
+    /// The key's call is alive.
+    #[error("{service}@{revision} is being carried out by {} on {} (pid {}) until {}", held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at)]
+    InProgress { service: ServiceName, revision: IntentRevision, held: Box<HeldLease> },
+    /// Somebody else has the lease.
+    #[error("{service}@{revision} is leased to {} on {} (pid {}) until {}", held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at)]
+    LeaseHeld { service: ServiceName, revision: IntentRevision, held: Box<HeldLease> },
+    /// The caller is not the writer.
+    #[error("{given} may not act on {service}: its writer is {writer}")]
+    NotWriter { service: ServiceName, given: ControllerId, writer: ControllerId },
+    /// A newer fence was accepted.
+    #[error("fence {epoch}.{token} is not above {mark_epoch}.{mark_token} of {service}")]
+    FenceLost { service: ServiceName, epoch: u64, token: u64, mark_epoch: u64, mark_token: u64 },
+    /// The fence has run out.
+    #[error("the fence of {service}@{revision} ran out at {expires_at}")]
+    FenceExpired { service: ServiceName, revision: IntentRevision, expires_at: Timestamp },
+    /// The fence runs out before the call would.
+    #[error(
+        "the fence of {service}@{revision} ends at {expires_at}, before a call of {needed} would"
+    )]
+    FenceTooShort {
+        service: ServiceName,
+        revision: IntentRevision,
+        expires_at: Timestamp,
+        needed: DurationMs,
+    },
+    /// The lease is not, or no longer, the caller's.
+    #[error("lease {given} does not hold {key}")]
+    LeaseLost { key: ExecutionKey, given: LeaseInstanceId, held: Option<Box<HeldLease>> },
+
+    /// Policy says no.
+    #[error("policy does not let {actor} {} {subject}", answer.action.as_str())]
+    Denied { actor: String, subject: String, answer: Box<PolicyAnswer> },
+    /// A colleague must agree.
+    #[error("{service}@{revision} waits for approval until {until}")]
+    ApprovalRequired { service: ServiceName, revision: IntentRevision, until: Timestamp },
+
+    /// Too soon after the last change.
+    #[error("{service} was changed {} ago and cools for {cooldown}", now.since(last.ended_at))]
+    Cooldown {
+        service: ServiceName,
+        last: Box<LastEffect>,
+        cooldown: DurationMs,
+        until: Timestamp,
+        now: Timestamp,
+    },
+
+    /// Nobody knows whether the target changed.
+    #[error("nobody knows yet what became of attempt {attempt} of {service}@{revision} ({})", why.as_str())]
+    OutcomeUnknown {
+        service: ServiceName,
+        revision: IntentRevision,
+        attempt: u64,
+        why: UnknownWhy,
+        until: Option<Timestamp>,
+    },
+
+    /// The next attempt may start later.
+    #[error("{service}@{revision} failed, and may be tried again at {retry_at}")]
+    RetryLater { service: ServiceName, revision: IntentRevision, retry_at: Timestamp },
+    /// A late effect of a call that ended may still arrive.
+    #[error("a late effect of {service}@{revision} is waited for until {until}")]
+    QuietTime { service: ServiceName, revision: IntentRevision, until: Timestamp },
+
+    /// Another intent of the service must end first.
+    #[error("{service}@{revision} waits behind {service}@{behind}, which is {state}")]
+    WaitsBehind {
+        service: ServiceName,
+        revision: IntentRevision,
+        behind: IntentRevision,
+        state: &'static str,
+    },
+
+    /// Somebody else owns the count.
+    #[error("{} owns the count of {service}", mode.as_str())]
+    ExternalOwner { service: ServiceName, mode: RegisteredMode },
+
+    /// The reading is not the wished count.
+    #[error("{service}@{revision} wishes {desired} replicas, and {actual} were read")]
+    ReadingDiffers {
+        service: ServiceName,
+        revision: IntentRevision,
+        desired: Replicas,
+        actual: Replicas,
+    },
+
+    /// No such service.
+    #[error("there is no service {service}")]
+    NoSuchService { service: ServiceName },
+    /// No such key.
+    #[error("there is no intent {key}")]
+    NoSuchKey { key: String },
+    /// No such actuator.
+    #[error("there is no actuator {name}")]
+    NoSuchActuator { name: String },
+
+    /// A fact could not be read or proved.
+    #[error("{}", fact.text(service))]
+    FactUnknown { service: ServiceName, fact: MissingFact },
+    /// The clock went back too far.
+    #[error("this clock says {now}, but {service} was written at {mark}")]
+    ClockSkew { service: ServiceName, now: Timestamp, mark: Timestamp },
+}
+
+impl MissingFact {
+    fn text(&self, service: &ServiceName) -> String {
+        match self {
+            Self::Evidence => {
+                format!("{service} is to be reduced, and nothing proves that it is safe")
+            }
+            Self::EvidenceSays { part, expected, actual } => format!(
+                "{service} is to be reduced, and the evidence says {part} {actual}, not {expected}"
+            ),
+            Self::Count { why } => format!("the count of {service} could not be read: {why}"),
+            Self::Cooldown { by } => {
+                format!("{service} may be cooling: nobody knows what became of {service}@{by}")
+            }
+            Self::Reading => format!("{service} was not read, and nothing else can confirm it"),
+        }
+    }
+}
+
+impl Rejection {
+    /// The word that a machine reads.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } => "out_of_bounds",
+            Self::FenceMissing { .. } => "fence_missing",
+            Self::FenceTooFar { .. } => "fence_too_far",
+            Self::Contradiction(_) => "contradiction",
+            Self::StaleRevision { .. } => "stale_revision",
+            Self::StaleUnitRevision { .. } => "stale_unit_revision",
+            Self::KeyConflict { .. } => "key_conflict",
+            Self::SimulatedKey { .. } => "simulated_key",
+            Self::LiveKey { .. } => "live_key",
+            Self::IntentIdConflict { .. } => "intent_id_conflict",
+            Self::ModeMismatch { .. } => "mode_mismatch",
+            Self::TargetChanged { .. } => "target_changed",
+            Self::PremiseMoved { .. } => "premise_moved",
+            Self::OthersIntent { .. } => "others_intent",
+            Self::WrongState { .. } => "wrong_state",
+            Self::InFlight { .. } => "in_flight",
+            Self::InProgress { .. } => "in_progress",
+            Self::LeaseHeld { .. } => "held",
+            Self::NotWriter { .. } => "not_writer",
+            Self::FenceLost { .. } => "fence_lost",
+            Self::FenceExpired { .. } => "fence_expired",
+            Self::FenceTooShort { .. } => "fence_too_short",
+            Self::LeaseLost { .. } => "lease_lost",
+            Self::Denied { .. } => "denied",
+            Self::ApprovalRequired { .. } => "approval_required",
+            Self::Cooldown { .. } => "cooldown",
+            Self::OutcomeUnknown { .. } => "outcome_unknown",
+            Self::RetryLater { .. } => "retry_later",
+            Self::QuietTime { .. } => "quiet_time",
+            Self::WaitsBehind { .. } => "waits_behind",
+            Self::ExternalOwner { .. } => "external_owner",
+            Self::ReadingDiffers { .. } => "reading_differs",
+            Self::NoSuchService { .. } => "service_not_found",
+            Self::NoSuchKey { .. } => "key_not_found",
+            Self::NoSuchActuator { .. } => "actuator_not_found",
+            Self::FactUnknown { fact, .. } => match fact {
+                MissingFact::Evidence | MissingFact::EvidenceSays { .. } => "evidence_missing",
+                MissingFact::Count { .. } => "count_unknown",
+                MissingFact::Cooldown { .. } => "cooldown_unknown",
+                MissingFact::Reading => "reading_missing",
+            },
+            Self::ClockSkew { .. } => "clock_skew",
+        }
+    }
+
+    /// The word of the exit table.
+    pub const fn class(&self) -> Class {
+        match self {
+            Self::OutOfBounds { .. }
+            | Self::FenceMissing { .. }
+            | Self::FenceTooFar { .. }
+            | Self::Contradiction(_) => Class::Usage,
+            Self::StaleRevision { .. }
+            | Self::StaleUnitRevision { .. }
+            | Self::KeyConflict { .. }
+            | Self::SimulatedKey { .. }
+            | Self::LiveKey { .. }
+            | Self::IntentIdConflict { .. }
+            | Self::ModeMismatch { .. }
+            | Self::TargetChanged { .. }
+            | Self::PremiseMoved { .. }
+            | Self::OthersIntent { .. } => Class::Conflict,
+            Self::WrongState { phase, .. } => match **phase {
+                Phase::Rejected => Class::Denied,
+                Phase::Proposed { .. } => Class::ApprovalRequired,
+                Phase::Accepted
+                | Phase::Started { .. }
+                | Phase::RecoveryPending { .. }
+                | Phase::Failed { .. }
+                | Phase::Succeeded
+                | Phase::Observed
+                | Phase::Verified { .. }
+                | Phase::Withdrawn
+                | Phase::Superseded { .. } => Class::Conflict,
+            },
+            Self::InFlight { .. }
+            | Self::InProgress { .. }
+            | Self::LeaseHeld { .. }
+            | Self::NotWriter { .. }
+            | Self::FenceLost { .. }
+            | Self::FenceExpired { .. }
+            | Self::FenceTooShort { .. }
+            | Self::LeaseLost { .. } => Class::Held,
+            Self::Denied { .. } => Class::Denied,
+            Self::ApprovalRequired { .. } => Class::ApprovalRequired,
+            Self::Cooldown { .. } => Class::Cooldown,
+            Self::OutcomeUnknown { .. } => Class::Unknown,
+            Self::RetryLater { .. } | Self::QuietTime { .. } => Class::RetryLater,
+            Self::WaitsBehind { .. } => Class::NotYet,
+            Self::ExternalOwner { .. } => Class::ExternalOwner,
+            Self::ReadingDiffers { .. } => Class::Diverged,
+            Self::NoSuchService { .. } | Self::NoSuchKey { .. } | Self::NoSuchActuator { .. } => {
+                Class::NotFound
+            }
+            Self::FactUnknown { .. } | Self::ClockSkew { .. } => Class::FactUnknown,
+        }
+    }
+
+    /// Whether the same line may succeed later without anybody changing it.
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::InFlight { .. }
+            | Self::InProgress { .. }
+            | Self::LeaseHeld { .. }
+            | Self::Cooldown { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::RetryLater { .. }
+            | Self::QuietTime { .. }
+            | Self::WaitsBehind { .. }
+            | Self::ApprovalRequired { .. }
+            | Self::FactUnknown { .. }
+            | Self::ClockSkew { .. } => true,
+            Self::OutOfBounds { .. }
+            | Self::FenceMissing { .. }
+            | Self::FenceTooFar { .. }
+            | Self::Contradiction(_)
+            | Self::StaleRevision { .. }
+            | Self::StaleUnitRevision { .. }
+            | Self::KeyConflict { .. }
+            | Self::SimulatedKey { .. }
+            | Self::LiveKey { .. }
+            | Self::IntentIdConflict { .. }
+            | Self::ModeMismatch { .. }
+            | Self::TargetChanged { .. }
+            | Self::PremiseMoved { .. }
+            | Self::OthersIntent { .. }
+            | Self::WrongState { .. }
+            | Self::NotWriter { .. }
+            | Self::FenceLost { .. }
+            | Self::FenceExpired { .. }
+            | Self::FenceTooShort { .. }
+            | Self::LeaseLost { .. }
+            | Self::Denied { .. }
+            | Self::ExternalOwner { .. }
+            | Self::ReadingDiffers { .. }
+            | Self::NoSuchService { .. }
+            | Self::NoSuchKey { .. }
+            | Self::NoSuchActuator { .. } => false,
+        }
+    }
+
+    /// When the same line may succeed, where that is known.
+    pub const fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::InProgress { held, .. } | Self::LeaseHeld { held, .. } => {
+                Some(held.lease.expires_at)
+            }
+            Self::Cooldown { until, .. } | Self::QuietTime { until, .. } => Some(*until),
+            Self::OutcomeUnknown { until, .. } => *until,
+            Self::RetryLater { retry_at, .. } => Some(*retry_at),
+            _ => None,
+        }
+    }
+
+    /// Whether the refusal itself is kept as a row (design, section 1, 6).
+    pub const fn is_kept(&self) -> bool {
+        matches!(self.class(), Class::Denied | Class::Cooldown | Class::ExternalOwner)
+    }
+}

@@ -1,0 +1,571 @@
+//! The state of one service: the fold of its events. Recovery is the same fold.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::{Pending, RecordedResult, ResultSource};
+use super::event::{Event, EventBody};
+use super::execution::{Acceptance, Execution, NewIntent, Outcome, Phase};
+use super::intent::Fence;
+use super::observation::{ObservationStatus, Reading, ReadingVerdict};
+use super::service::{Binding, Registration};
+use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas};
+use crate::domain::time::Timestamp;
+
+/// The newest fence of a service. Every accepted live intent moves it up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FenceMark {
+    /// First half of the order.
+    pub epoch: u64,
+    /// Second half of the order.
+    pub token: u64,
+    /// The lease of the newest fence; none before the first.
+    pub lease_id: Option<LeaseId>,
+}
+
+impl Default for FenceMark {
+    /// The mark before the first fence is (1, 0): design, ruling 8.
+    fn default() -> Self {
+        Self { epoch: 1, token: 0, lease_id: None }
+    }
+}
+
+/// Which way a change goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// More, or the same.
+    Up,
+    /// Less.
+    Down,
+    /// Nobody could say what was there before.
+    Unknown,
+}
+
+impl Direction {
+    /// From a count to a count.
+    pub fn of(current: Option<Replicas>, desired: Replicas) -> Self {
+        match current {
+            None => Self::Unknown,
+            Some(current) if desired < current => Self::Down,
+            Some(_) => Self::Up,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The newest change of the target that is or may be applied: what the cooldown counts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastEffect {
+    /// The key of the execution.
+    pub execution_key: ExecutionKey,
+    /// Its place in the service.
+    pub intent_revision: IntentRevision,
+    /// What was there before.
+    pub from: Option<Replicas>,
+    /// What was wished.
+    pub to: Replicas,
+    /// Which way it went.
+    pub direction: Direction,
+    /// Who put it.
+    pub actor: String,
+    /// When its call had ended.
+    pub ended_at: Timestamp,
+}
+
+/// The newest accepted live intent: what is wished now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CurrentIntent {
+    /// Its key.
+    pub execution_key: ExecutionKey,
+    /// Its place in the service.
+    pub intent_revision: IntentRevision,
+    /// The wished count.
+    pub desired_replicas: Replicas,
+    /// When it was accepted.
+    pub accepted_at: Timestamp,
+    /// Who put it.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Everything about a service but its executions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceHead {
+    /// The settings; none before the first registration.
+    pub registration: Option<Registration>,
+    /// What the target was when last read.
+    pub binding: Option<Binding>,
+    /// The newest intent revision that a live put has taken; 0 before the first.
+    pub latest_revision: u64,
+    /// What is wished now.
+    pub current: Option<CurrentIntent>,
+    /// The newest fence.
+    pub mark: FenceMark,
+    /// The newest instant of an accepted write.
+    pub time_mark: Option<Timestamp>,
+    /// How many results and readings were recorded. A reading is fresh if this has not moved
+    /// since before it began: clocks have no say in it.
+    pub reading_serial: u64,
+    /// The newest reading.
+    pub newest_reading: Option<Reading>,
+    /// What the cooldown counts from.
+    pub last_effect: Option<LastEffect>,
+}
+
+/// A service with the executions that a command needs, or, in a full fold, with all of them.
+///
+/// A state that is loaded for a command holds every unfinished execution of the service and every
+/// one that the command names; the rules of [`super::decide`] ask for no others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServiceState {
+    /// Everything but the executions.
+    pub head: ServiceHead,
+    /// The executions by key.
+    pub executions: BTreeMap<ExecutionKey, Execution>,
+}
+
+/// An event that cannot follow what happened before: a damaged ledger, or a bug.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {event} cannot follow state {state} of {subject}")]
+pub struct IllegalEvent {
+    /// The event.
+    pub event: &'static str,
+    /// The state that it met.
+    pub state: &'static str,
+    /// The key or service that it is about.
+    pub subject: String,
+}
+
+impl ServiceState {
+    /// The state after one more event.
+    pub fn apply(mut self, event: &Event) -> Result<Self, IllegalEvent> {
+        match &event.body {
+            EventBody::ServiceRegistered { registration, binding, .. } => {
+                self.head.registration = Some(registration.clone());
+                self.head.binding = Some(binding.clone());
+            }
+            EventBody::TargetBound { binding } => self.head.binding = Some(binding.clone()),
+            EventBody::IntentProposed { intent, until } => {
+                let phase = Phase::Proposed { until: *until };
+                self.take_revision(intent, event)?;
+                self.insert(event, intent, None, phase)?;
+            }
+            EventBody::IntentAccepted { intent, acceptance } => {
+                self.apply_acceptance(event, intent, acceptance)?;
+            }
+            EventBody::IntentSuperseded { .. }
+            | EventBody::IntentWithdrawn { .. }
+            | EventBody::LeaseAcquired { .. }
+            | EventBody::LeaseRenewed { .. }
+            | EventBody::LeaseReleased { .. }
+            | EventBody::AttemptStarted { .. }
+            | EventBody::ResultRecorded { .. }
+            | EventBody::AttemptLost { .. }
+            | EventBody::CallEnded { .. }
+            | EventBody::TargetFenced { .. }
+            | EventBody::ReadingRecorded { .. }
+            | EventBody::ObservationRecorded { .. }
+            | EventBody::LateResultKept { .. } => self.apply_to_execution(event)?,
+        }
+        self.head.time_mark = self.head.time_mark.max(Some(event.at));
+        Ok(self)
+    }
+
+    /// The fold of many events.
+    pub fn fold<'e>(
+        self,
+        events: impl IntoIterator<Item = &'e Event>,
+    ) -> Result<Self, IllegalEvent> {
+        events.into_iter().try_fold(self, Self::apply)
+    }
+
+    fn insert(
+        &mut self,
+        event: &Event,
+        intent: &NewIntent,
+        acceptance: Option<Acceptance>,
+        phase: Phase,
+    ) -> Result<(), IllegalEvent> {
+        let key = intent.wish.execution_key.clone();
+        if let Some(existing) = self.executions.get(&key) {
+            return Err(illegal(event, existing.phase.as_str(), key.as_str()));
+        }
+        let execution = Execution {
+            execution_id: ExecutionId::derived("execution", key.as_str()),
+            intent: intent.clone(),
+            put_by: event.by.clone(),
+            put_at: event.at,
+            acceptance,
+            phase,
+            lease: None,
+            attempts: 0,
+            calls: 0,
+            result: None,
+            readings_matched: 0,
+            last_reading: None,
+            drift: false,
+            rollback_required: false,
+            observation: None,
+            updated_at: event.at,
+        };
+        self.executions.insert(key, execution);
+        Ok(())
+    }
+
+    /// A live put takes the next number, and none is skipped.
+    fn take_revision(&mut self, intent: &NewIntent, event: &Event) -> Result<(), IllegalEvent> {
+        let revision = intent.wish.intent_revision.get();
+        if revision != self.head.latest_revision + 1 {
+            return Err(illegal(event, "another intent revision", intent.service.as_str()));
+        }
+        self.head.latest_revision = revision;
+        Ok(())
+    }
+
+    fn apply_acceptance(
+        &mut self,
+        event: &Event,
+        intent: &NewIntent,
+        acceptance: &Acceptance,
+    ) -> Result<(), IllegalEvent> {
+        let key = &intent.wish.execution_key;
+        match self.executions.get_mut(key) {
+            Some(proposal) if matches!(proposal.phase, Phase::Proposed { .. }) => {
+                proposal.acceptance = Some(acceptance.clone());
+                proposal.phase = Phase::Accepted;
+                proposal.updated_at = event.at;
+            }
+            Some(other) => return Err(illegal(event, other.phase.as_str(), key.as_str())),
+            None => {
+                if !intent.dry_run {
+                    self.take_revision(intent, event)?;
+                }
+                self.insert(event, intent, Some(acceptance.clone()), Phase::Accepted)?;
+            }
+        }
+        if !intent.dry_run {
+            self.head.mark = mark_of(&acceptance.fence);
+            self.head.current = Some(CurrentIntent {
+                execution_key: key.clone(),
+                intent_revision: intent.wish.intent_revision,
+                desired_replicas: intent.wish.desired_replicas,
+                accepted_at: acceptance.accepted_at,
+                actor: self.executions[key].put_by.actor.to_string(),
+                reason: intent.wish.reason.as_str().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn apply_to_execution(&mut self, event: &Event) -> Result<(), IllegalEvent> {
+        let key = event.body.execution_key().expect("BUG: the caller's arms all name a key");
+        let Self { head, executions } = self;
+        let execution =
+            executions.get_mut(key).ok_or_else(|| illegal(event, "nothing", key.as_str()))?;
+        execution.apply(head, event)?;
+        execution.updated_at = event.at;
+        Ok(())
+    }
+}
+
+fn mark_of(fence: &Fence) -> FenceMark {
+    let (epoch, token) = fence.rank();
+    FenceMark { epoch, token, lease_id: Some(fence.lease_id.clone()) }
+}
+
+fn illegal(event: &Event, state: &'static str, subject: &str) -> IllegalEvent {
+    IllegalEvent { event: event.body.kind(), state, subject: subject.to_owned() }
+}
+
+impl Execution {
+    /// The pair match of (state, event). Whatever is not listed cannot happen.
+    fn apply(&mut self, head: &mut ServiceHead, event: &Event) -> Result<(), IllegalEvent> {
+        match (&self.phase, &event.body) {
+            (
+                Phase::Proposed { .. } | Phase::Accepted | Phase::Succeeded | Phase::Observed,
+                EventBody::IntentSuperseded { by, outcome, .. },
+            ) => self.phase = Phase::Superseded { by: *by, outcome: *outcome },
+            (Phase::Proposed { .. } | Phase::Accepted, EventBody::IntentWithdrawn { .. }) => {
+                self.phase = Phase::Withdrawn;
+                self.lease = None;
+            }
+            (
+                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
+                EventBody::LeaseAcquired { held, .. },
+            ) => self.lease = Some(held.clone()),
+            (_, EventBody::LeaseRenewed { lease_instance_id, expires_at, .. }) => {
+                match &mut self.lease {
+                    Some(held) if held.lease.lease_instance_id == *lease_instance_id => {
+                        held.lease.expires_at = *expires_at;
+                    }
+                    _ => return Err(self.illegal(event)),
+                }
+            }
+            (
+                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
+                EventBody::LeaseReleased { .. },
+            ) => self.lease = None,
+            (
+                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
+                EventBody::AttemptStarted { held, call, .. },
+            ) => {
+                if call.attempt.get() != self.attempts + 1 {
+                    return Err(self.illegal(event));
+                }
+                self.attempts = call.attempt.get();
+                self.calls += 1;
+                self.lease = Some(held.clone());
+                self.readings_matched = 0;
+                self.phase = Phase::Started { call: call.clone() };
+            }
+            (
+                Phase::Accepted | Phase::Started { .. } | Phase::RecoveryPending { .. },
+                EventBody::ResultRecorded { .. },
+            ) => self.apply_result(head, event)?,
+            (Phase::Started { call }, EventBody::AttemptLost { attempt, .. })
+                if call.attempt == *attempt =>
+            {
+                self.apply_loss(event);
+            }
+            (Phase::RecoveryPending { .. }, EventBody::CallEnded { ended_at, .. }) => {
+                self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
+            }
+            (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
+                self.update_pending(event, |pending| pending.fenced = true)?;
+            }
+            (_, EventBody::ReadingRecorded { reading, verdict, .. }) => {
+                self.apply_reading(head, reading, *verdict);
+            }
+            (
+                Phase::Failed { .. } | Phase::Succeeded | Phase::Observed,
+                EventBody::ObservationRecorded { observation, cause, .. },
+            ) => {
+                self.observation = Some(observation.clone());
+                self.phase = Phase::Verified { cause: *cause };
+                self.lease = None;
+            }
+            (_, EventBody::LateResultKept { contradicts, .. }) => self.drift |= contradicts,
+            _ => return Err(self.illegal(event)),
+        }
+        Ok(())
+    }
+
+    fn illegal(&self, event: &Event) -> IllegalEvent {
+        illegal(event, self.phase.as_str(), self.key().as_str())
+    }
+
+    fn apply_loss(&mut self, event: &Event) {
+        let EventBody::AttemptLost { why, detail, ended_at, rollback_required, .. } = &event.body
+        else {
+            return;
+        };
+        let Phase::Started { call } = &self.phase else {
+            return;
+        };
+        let pending = Pending {
+            call: call.clone(),
+            why: *why,
+            detail: detail.clone(),
+            ended_at: *ended_at,
+            fenced: false,
+        };
+        self.rollback_required |= rollback_required;
+        self.phase = Phase::RecoveryPending { pending };
+    }
+
+    fn update_pending(
+        &mut self,
+        event: &Event,
+        update: impl FnOnce(&mut Pending),
+    ) -> Result<(), IllegalEvent> {
+        let refuse = self.illegal(event);
+        let (EventBody::CallEnded { attempt, .. } | EventBody::TargetFenced { attempt, .. }) =
+            &event.body
+        else {
+            return Err(refuse);
+        };
+        match &mut self.phase {
+            Phase::RecoveryPending { pending } if pending.call.attempt == *attempt => {
+                update(pending);
+                Ok(())
+            }
+            _ => Err(refuse),
+        }
+    }
+
+    fn apply_result(&mut self, head: &mut ServiceHead, event: &Event) -> Result<(), IllegalEvent> {
+        let EventBody::ResultRecorded {
+            attempt,
+            result,
+            source,
+            ended_at,
+            retry_at,
+            partly_applied,
+            rollback_required,
+            resource_version_after,
+            ..
+        } = &event.body
+        else {
+            return Err(self.illegal(event));
+        };
+        let (call_attempt, base) = match &self.phase {
+            Phase::Accepted if *source == ResultSource::Simulation => (*attempt, None),
+            Phase::Started { call } => (call.attempt, Some(call.base.clone())),
+            Phase::RecoveryPending { pending } => {
+                (pending.call.attempt, Some(pending.call.base.clone()))
+            }
+            _ => return Err(self.illegal(event)),
+        };
+        if call_attempt != *attempt {
+            return Err(self.illegal(event));
+        }
+        if *source == ResultSource::NotStarted {
+            self.calls = self.calls.saturating_sub(1);
+        }
+        self.result = Some(RecordedResult {
+            attempt: *attempt,
+            result: result.clone(),
+            source: *source,
+            recorded_at: event.at,
+            partly_applied: *partly_applied,
+        });
+        self.rollback_required |= rollback_required;
+        self.drift |= partly_applied;
+        self.lease = None;
+        head.reading_serial += 1;
+        self.readings_matched = u64::from(result.scaled());
+        self.phase = match retry_at {
+            _ if result.scaled() => Phase::Succeeded,
+            Some(retry_at) => Phase::Failed { retry_at: *retry_at },
+            // The observation follows in the same transaction.
+            None => Phase::Failed { retry_at: event.at },
+        };
+        let is_effect = result.scaled()
+            || *partly_applied
+            || result.observed_replicas().is_some_and(|count| {
+                base.as_ref().and_then(|base| base.replicas).is_some_and(|base| base != count)
+            });
+        if *source != ResultSource::Simulation {
+            self.refresh_binding(head, event.at, resource_version_after.as_ref());
+            if is_effect {
+                self.count_effect(head, base.and_then(|base| base.replicas), *ended_at);
+            }
+        }
+        Ok(())
+    }
+
+    /// The version and the count of a result are what the target was last known to be.
+    fn refresh_binding(
+        &self,
+        head: &mut ServiceHead,
+        at: Timestamp,
+        version_after: Option<&crate::domain::id::TargetResourceVersion>,
+    ) {
+        let Some(binding) = &mut head.binding else {
+            return;
+        };
+        if let Some(version) = version_after {
+            binding.target_resource_version = version.clone();
+            binding.generation = None;
+        }
+        let observed = self.result.as_ref().and_then(|r| r.result.observed_replicas());
+        if let Some(count) = observed {
+            binding.replicas = Some(count);
+            binding.ready_replicas = None;
+            binding.read_at = at;
+        }
+    }
+
+    fn count_effect(&self, head: &mut ServiceHead, from: Option<Replicas>, ended_at: Timestamp) {
+        // Latest by time, not by the order of rows (facts/fleet-authority.md, 4.4).
+        if head.last_effect.as_ref().is_some_and(|last| last.ended_at > ended_at) {
+            return;
+        }
+        head.last_effect = Some(LastEffect {
+            execution_key: self.key().clone(),
+            intent_revision: self.revision(),
+            from,
+            to: self.desired(),
+            direction: Direction::of(from, self.desired()),
+            actor: self.put_by.actor.to_string(),
+            ended_at,
+        });
+    }
+
+    fn apply_reading(
+        &mut self,
+        head: &mut ServiceHead,
+        reading: &Reading,
+        verdict: ReadingVerdict,
+    ) {
+        self.last_reading = Some(reading.clone());
+        head.newest_reading = Some(reading.clone());
+        head.reading_serial += 1;
+        if let Some(binding) = &mut head.binding
+            && binding.target_uid == reading.target_uid
+        {
+            *binding = Binding {
+                target_uid: reading.target_uid.clone(),
+                target_resource_version: reading.target_resource_version.clone(),
+                generation: reading.generation,
+                replicas: Some(reading.replicas),
+                ready_replicas: reading.ready_replicas,
+                read_at: reading.read_at,
+            };
+        }
+        let confirms = matches!(self.phase, Phase::Succeeded | Phase::Observed);
+        match verdict {
+            ReadingVerdict::Matches if confirms => {
+                self.readings_matched += 1;
+                self.drift = false;
+                self.phase = Phase::Observed;
+            }
+            ReadingVerdict::Differs if confirms => {
+                self.readings_matched = 0;
+                self.drift = true;
+                self.phase = Phase::Succeeded;
+            }
+            // A finished key that is no longer as it was observed has drifted; what became of it
+            // is not rewritten.
+            ReadingVerdict::Differs if self.is_converged() => self.drift = true,
+            ReadingVerdict::Matches if self.is_converged() => self.drift = false,
+            ReadingVerdict::Matches | ReadingVerdict::NotYet | ReadingVerdict::Differs => {}
+        }
+    }
+
+    fn is_converged(&self) -> bool {
+        self.observation.as_ref().is_some_and(|o| o.status == ObservationStatus::Converged)
+    }
+
+    /// What a success comes to when a newer intent ends it before it is confirmed.
+    pub fn unconfirmed_outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            Phase::Succeeded | Phase::Observed if self.drift => Some(Outcome::Drifted),
+            Phase::Succeeded | Phase::Observed => Some(Outcome::Unconfirmed),
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Started { .. }
+            | Phase::RecoveryPending { .. }
+            | Phase::Failed { .. }
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => None,
+        }
+    }
+}
