@@ -61,6 +61,7 @@ pub enum PutForm {
 
 /// Put one wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of the caller")]
 pub struct PutIntent {
     /// The service.
     pub service: ServiceName,
@@ -78,6 +79,8 @@ pub struct PutIntent {
     pub supersede: bool,
     /// Whether it asks policy to pass the cooldown.
     pub override_cooldown: bool,
+    /// Whether a person vouches for what is not drained.
+    pub attest_not_drained: bool,
     /// The service and revision that the key already names elsewhere in the ledger.
     pub key_elsewhere: Option<(ServiceName, IntentRevision)>,
     /// The key that the intent id and revision already name in the ledger.

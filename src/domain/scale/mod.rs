@@ -1,10 +1,18 @@
 //! Scale: the life of an intent, from `intent put` to `verified`.
+//!
+//! Owns the states, the rules between them and every reason to refuse. [`decide::decide`] goes from
+//! a state and a command to events; [`state::ServiceState::apply`] goes from events to a state;
+//! recovery is the same fold. Never does anything: it says what must be made durable.
 
 pub mod attempt;
 pub mod command;
+pub mod cooldown;
+pub mod decide;
 pub mod event;
 pub mod execution;
+pub mod gates;
 pub mod intent;
+pub mod invariant;
 pub mod lease;
 pub mod observation;
 pub mod policy;

@@ -1,0 +1,197 @@
+//! The rules: from a state, a command and an instant to events, or to a rejection.
+//!
+//! Every rule has the same paragraphs: malformed? already there? allowed now? — *from here it must
+//! succeed* — events. Nothing here reads a clock, a disk or a child; what those said is in the
+//! command.
+
+mod finish;
+mod lease;
+mod observe;
+mod put;
+mod service;
+mod start;
+
+pub use put::{external_lease_id, intended_identity, next_revision};
+
+use super::command::{Command, Context};
+use super::event::{Event, EventBody};
+use super::execution::{Execution, FailureCause};
+use super::observation::{Observation, ObservationStatus, Source};
+use super::rejection::Rejection;
+use super::result::{ActuationResult, Detail};
+use super::service::CLOCK_SKEW_MAX;
+use super::state::ServiceState;
+use crate::domain::id::{ExecutionKey, ObservationId};
+use crate::domain::time::Timestamp;
+
+/// What a command comes to, where it is not refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What must be made durable, in this order; empty where nothing changes.
+    pub events: Vec<Event>,
+    /// How to say it.
+    pub reply: Reply,
+}
+
+/// How a decision is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// It was done now.
+    Done,
+    /// It had been done before: the stored answer.
+    Replayed,
+    /// It is already so.
+    Unchanged,
+    /// The reading began before the newest one was recorded: read again.
+    StaleReading,
+    /// The result came too late to be applied, and is kept as evidence.
+    Late,
+}
+
+/// Decides one command on one service.
+pub fn decide(
+    state: &ServiceState,
+    command: &Command,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let now = on_ledger_clock(state, now)?;
+    let draft = Draft { state, context, now };
+    match command {
+        Command::RegisterService { registration, binding, expected } => {
+            service::register(&draft, registration, binding.as_ref(), *expected)
+        }
+        Command::BindTarget { service, reading, accept_uid } => {
+            service::bind(&draft, service, reading, accept_uid.as_ref())
+        }
+        Command::Put(intent) => put::put(&draft, intent),
+        Command::Withdraw { key, reason } => put::withdraw(&draft, key, reason.as_ref()),
+        Command::Abandon { key, reason } => finish::abandon(&draft, key, reason),
+        Command::AcquireLease { key, controller, lease_instance_id, holder, ttl } => {
+            let request = lease::Request { controller, lease_instance_id, holder, ttl: *ttl };
+            lease::acquire(&draft, key, &request)
+        }
+        Command::RenewLease { key, lease_instance_id, ttl } => {
+            lease::renew(&draft, key, lease_instance_id, *ttl)
+        }
+        Command::ReleaseLease { key, lease_instance_id } => {
+            lease::release(&draft, key, lease_instance_id)
+        }
+        Command::Simulate { key, controller } => start::simulate(&draft, key, controller),
+        Command::Start(attempt) => start::start(&draft, attempt),
+        Command::EndCall { key, attempt, lease_instance_id, end, ended_at } => {
+            let call = finish::EndedCall { attempt: *attempt, lease_instance_id, end };
+            finish::end_call(&draft, key, &call, *ended_at)
+        }
+        Command::ProveEnd { key, attempt, ended_at } => {
+            finish::prove_end(&draft, key, *attempt, *ended_at)
+        }
+        Command::RecordFence { key, attempt } => finish::record_fence(&draft, key, *attempt),
+        Command::Settle { key, settlement } => finish::settle(&draft, key, settlement),
+        Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
+    }
+}
+
+/// The instant that counts: a clock up to 300 s behind the service's time mark is taken to the
+/// mark, a clock further behind is refused. So no accepted write is ever older than one before it.
+pub fn on_ledger_clock(state: &ServiceState, now: Timestamp) -> Result<Timestamp, Rejection> {
+    let Some(mark) = state.head.time_mark else {
+        return Ok(now);
+    };
+    if now >= mark {
+        return Ok(now);
+    }
+    if now.plus(CLOCK_SKEW_MAX) < mark {
+        let service = state.head.registration.as_ref().map(|r| r.service.clone());
+        let service = service.expect("BUG: a service with a time mark is registered");
+        return Err(Rejection::ClockSkew { service, now, mark });
+    }
+    Ok(mark)
+}
+
+/// What every rule needs, and what it makes its events from.
+struct Draft<'a> {
+    state: &'a ServiceState,
+    context: &'a Context<'a>,
+    now: Timestamp,
+}
+
+impl Draft<'_> {
+    fn event(&self, body: EventBody) -> Event {
+        Event { at: self.now, by: self.context.by.clone(), body }
+    }
+
+    fn done(&self, bodies: Vec<EventBody>) -> Decision {
+        Decision {
+            events: bodies.into_iter().map(|body| self.event(body)).collect(),
+            reply: Reply::Done,
+        }
+    }
+
+    fn execution(&self, key: &ExecutionKey) -> Result<&Execution, Rejection> {
+        self.state.executions.get(key).ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })
+    }
+
+    /// The one terminal record of a key, from the result that it rests on.
+    fn observation(
+        &self,
+        execution: &Execution,
+        result: &ActuationResult,
+        source: Source,
+        detail: &str,
+    ) -> Observation {
+        Observation {
+            observation_id: ObservationId::derived("observation", execution.key().as_str()),
+            execution_key: execution.key().clone(),
+            intent_id: execution.intent.wish.intent_id.clone(),
+            intent_revision: execution.revision(),
+            target: execution.intent.wish.target.clone(),
+            status: ObservationStatus::of(result),
+            scaled: result.scaled(),
+            observed_replicas: result.observed_replicas(),
+            outcome_digest: result.outcome_digest(),
+            observed_at: self.now,
+            verified: true,
+            detail: Detail::cut(detail),
+            source,
+        }
+    }
+
+    /// The durable end of a failure whose result is already recorded.
+    fn failure_end(
+        &self,
+        execution: &Execution,
+        cause: FailureCause,
+        detail: &str,
+    ) -> Result<EventBody, Rejection> {
+        let recorded = execution.result.as_ref().ok_or_else(|| Rejection::WrongState {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            phase: Box::new(execution.phase.clone()),
+            why: "it has no result",
+        })?;
+        Ok(EventBody::ObservationRecorded {
+            execution_key: execution.key().clone(),
+            observation: self.observation(execution, &recorded.result, Source::Actuator, detail),
+            cause: Some(cause),
+        })
+    }
+}
+
+/// The stored answer: nothing changes.
+fn replayed() -> Decision {
+    Decision { events: Vec::new(), reply: Reply::Replayed }
+}
+
+fn unchanged() -> Decision {
+    Decision { events: Vec::new(), reply: Reply::Unchanged }
+}
+
+fn wrong_state(execution: &Execution, why: &'static str) -> Rejection {
+    Rejection::WrongState {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        phase: Box::new(execution.phase.clone()),
+        why,
+    }
+}

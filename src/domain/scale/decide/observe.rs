@@ -1,0 +1,110 @@
+//! Confirming a result: by readings, or, where nobody can read, by the actuator's own word.
+
+use super::finish::verdict_of;
+use super::{Decision, Draft, Reply, replayed, wrong_state};
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::execution::{Execution, FailureCause, Phase};
+use crate::domain::scale::observation::{Reading, ReadingVerdict, Source};
+use crate::domain::scale::rejection::{MissingFact, Rejection};
+
+pub(super) fn observe(
+    draft: &Draft<'_>,
+    key: &ExecutionKey,
+    reading: Option<&(Reading, u64)>,
+) -> Result<Decision, Rejection> {
+    let execution = draft.execution(key)?;
+
+    // A reading that began before the newest one was recorded says nothing new.
+    if let Some((_, began_after_serial)) = reading
+        && *began_after_serial != draft.state.head.reading_serial
+    {
+        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    }
+    match &execution.phase {
+        Phase::Succeeded | Phase::Observed => confirm(draft, execution, reading),
+        Phase::Failed { .. } if !execution.is_retryable(draft.now) => {
+            let end = draft.failure_end(execution, FailureCause::FenceOver, "the fence ran out")?;
+            Ok(draft.done(vec![end]))
+        }
+        // What is over is never rewritten; a fresh reading of it is kept beside it.
+        Phase::Verified { .. } | Phase::Superseded { .. } if execution.is_live() => match reading {
+            Some((reading, _)) => {
+                let body = reading_event(execution, reading);
+                Ok(Decision { reply: Reply::Replayed, ..draft.done(vec![body]) })
+            }
+            None => Ok(replayed()),
+        },
+        Phase::Verified { .. }
+        | Phase::Superseded { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Failed { .. } => Ok(replayed()),
+        Phase::Proposed { .. } | Phase::Accepted => {
+            Err(wrong_state(execution, "it has no result yet"))
+        }
+        Phase::Started { .. } => match &execution.lease {
+            Some(held) => Err(Rejection::InProgress {
+                service: execution.intent.service.clone(),
+                revision: execution.revision(),
+                held: Box::new(held.clone()),
+            }),
+            None => Err(wrong_state(execution, "it has no result yet")),
+        },
+        Phase::RecoveryPending { pending } => {
+            let quiet = execution.intent.terms.quiet_ms;
+            Err(Rejection::OutcomeUnknown {
+                service: execution.intent.service.clone(),
+                revision: execution.revision(),
+                attempt: pending.call.attempt.get(),
+                why: pending.why,
+                until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
+            })
+        }
+    }
+}
+
+fn reading_event(execution: &Execution, reading: &Reading) -> EventBody {
+    EventBody::ReadingRecorded {
+        execution_key: execution.key().clone(),
+        reading: reading.clone(),
+        verdict: verdict_of(execution, reading),
+    }
+}
+
+fn confirm(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    reading: Option<&(Reading, u64)>,
+) -> Result<Decision, Rejection> {
+    let required = execution.intent.terms.required_readings.get();
+    let (matched, mut events) = match reading {
+        Some((reading, _)) => match verdict_of(execution, reading) {
+            ReadingVerdict::Matches => {
+                (execution.readings_matched + 1, vec![reading_event(execution, reading)])
+            }
+            ReadingVerdict::NotYet | ReadingVerdict::Differs => {
+                return Ok(draft.done(vec![reading_event(execution, reading)]));
+            }
+        },
+        None => (execution.readings_matched, Vec::new()),
+    };
+    let recorded =
+        execution.result.as_ref().ok_or_else(|| wrong_state(execution, "it has no result yet"))?;
+    if matched >= required {
+        let was_read = reading.is_some() || execution.last_reading.is_some();
+        let source = if was_read { Source::Reading } else { Source::Actuator };
+        let detail = format!("{matched} of {required} readings agree");
+        let observation = draft.observation(execution, &recorded.result, source, &detail);
+        events.push(EventBody::ObservationRecorded {
+            execution_key: execution.key().clone(),
+            observation,
+            cause: None,
+        });
+    }
+    if events.is_empty() {
+        let service = execution.intent.service.clone();
+        return Err(Rejection::FactUnknown { service, fact: MissingFact::Reading });
+    }
+    Ok(draft.done(events))
+}

@@ -1,0 +1,298 @@
+//! Putting a wish, and taking it back.
+
+use super::{Decision, Draft, replayed, unchanged, wrong_state};
+use crate::domain::canonical::canonical_json;
+use crate::domain::id::{ExecutionKey, FenceToken, IntentId, IntentRevision, LeaseEpoch, LeaseId};
+use crate::domain::scale::attempt::Base;
+use crate::domain::scale::command::{PutForm, PutIntent};
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::execution::{
+    Acceptance, Execution, FailureCause, NewIntent, Phase, Submitted,
+};
+use crate::domain::scale::gates::{self, fresh_count, registered};
+use crate::domain::scale::intent::{Fence, IntentWish, minted_intent_id, minted_simulation_id};
+use crate::domain::scale::policy::PolicyAnswer;
+use crate::domain::scale::rejection::{Difference, Rejection};
+use crate::domain::scale::result::Detail;
+use crate::domain::scale::service::{Binding, Registration};
+use crate::domain::scale::state::ServiceState;
+use crate::domain::time::Timestamp;
+
+/// The number that the next live put takes.
+pub fn next_revision(state: &ServiceState) -> IntentRevision {
+    IntentRevision::new(state.head.latest_revision.saturating_add(1)).unwrap_or(IntentRevision::MAX)
+}
+
+/// The lease that fences from a writer's flags belong to.
+pub fn external_lease_id(registration: &Registration) -> LeaseId {
+    LeaseId::derived("writer", registration.writer.as_str())
+}
+
+/// The id and revision that a put is going to take: what must be unique in the ledger. None where
+/// the service is not registered, or where nobody owns its count.
+pub fn intended_identity(
+    state: &ServiceState,
+    put: &PutIntent,
+) -> Option<(IntentId, IntentRevision)> {
+    match &put.form {
+        PutForm::Record(record) => {
+            let wish = record.wish();
+            Some((wish.intent_id.clone(), wish.intent_revision))
+        }
+        PutForm::Flags { key, .. } if put.dry_run => {
+            Some((minted_simulation_id(key), next_revision(state)))
+        }
+        PutForm::Flags { replicas, .. } => {
+            let mode = state.head.registration.as_ref()?.mode.record_mode()?;
+            let latest = state.head.latest_revision;
+            let minted = minted_intent_id(&put.service, mode, *replicas, latest);
+            Some((minted, next_revision(state)))
+        }
+    }
+}
+
+pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Rejection> {
+    let key = key_of(put);
+
+    // Already there? The key answers first, before any gate.
+    if let Some((service, revision)) = &put.key_elsewhere {
+        return Err(Rejection::KeyConflict {
+            key: key.clone(),
+            service: service.clone(),
+            revision: *revision,
+            differences: vec![Difference {
+                field: "service".to_owned(),
+                stored: service.to_string(),
+                submitted: put.service.to_string(),
+            }],
+        });
+    }
+    if let Some(stored) = draft.state.executions.get(key) {
+        return redelivered(stored, put);
+    }
+
+    // Allowed now?
+    let reports = gates::of_put(draft.state, put, draft.context, draft.now);
+    if let Some(rejection) = reports.first_refusal() {
+        return Err(rejection.clone());
+    }
+    let decision = reports.decision.expect("BUG: gate 13 was walked");
+
+    // From here it must succeed.
+    let (registration, binding) = registered(draft.state, &put.service)?;
+    let (intent, acceptance) = accept(draft, put, registration, binding, decision)?;
+
+    let mut events = Vec::new();
+    if !put.dry_run {
+        for other in draft.state.executions.values().filter(|other| other.is_live()) {
+            events.extend(ended_by_acceptance(draft, other, &intent.wish)?);
+        }
+    }
+    events.push(EventBody::IntentAccepted { intent, acceptance });
+    Ok(draft.done(events))
+}
+
+fn key_of(put: &PutIntent) -> &ExecutionKey {
+    match &put.form {
+        PutForm::Flags { key, .. } => key,
+        PutForm::Record(record) => &record.wish().execution_key,
+    }
+}
+
+/// The same key again: the same wish is a replay, another one is a conflict that names the fields.
+fn redelivered(stored: &Execution, put: &PutIntent) -> Result<Decision, Rejection> {
+    if !put.dry_run && !stored.is_live() {
+        return Err(Rejection::SimulatedKey { key: stored.key().clone() });
+    }
+    let differences = differences(stored, put);
+    if differences.is_empty() {
+        return Ok(replayed());
+    }
+    Err(Rejection::KeyConflict {
+        key: stored.key().clone(),
+        service: stored.intent.service.clone(),
+        revision: stored.revision(),
+        differences,
+    })
+}
+
+/// Compares what was submitted, and nothing that was minted.
+fn differences(stored: &Execution, put: &PutIntent) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut compare = |field: &str, stored: String, submitted: String| {
+        if stored != submitted {
+            found.push(Difference { field: field.to_owned(), stored, submitted });
+        }
+    };
+    let wish = &stored.intent.wish;
+    compare("service", stored.intent.service.to_string(), put.service.to_string());
+    compare("dry_run", stored.intent.dry_run.to_string(), put.dry_run.to_string());
+    match &put.form {
+        PutForm::Flags { replicas, reason, retry_policy, .. } => {
+            compare("replicas", wish.desired_replicas.to_string(), replicas.to_string());
+            compare("reason", wish.reason.as_str().to_owned(), reason.as_str().to_owned());
+            let asked = retry_policy.as_ref().map(canonical_json);
+            let kept = match (&asked, stored.intent.submitted.whole_record) {
+                // A whole record always names its retry policy; flags may leave it to the
+                // registration.
+                (None, true) => None,
+                (Some(_), true) => Some(canonical_json(&wish.retry_policy)),
+                (_, false) => stored.intent.submitted.retry_policy.as_ref().map(canonical_json),
+            };
+            let text = |policy: Option<String>| policy.unwrap_or_else(|| "default".to_owned());
+            compare("retry_policy", text(kept), text(asked));
+        }
+        PutForm::Record(record) => {
+            let members = |document: String| {
+                serde_json::from_str::<serde_json::Map<_, _>>(&document).unwrap_or_default()
+            };
+            let kept = stored.record().map_or_else(
+                || members(canonical_json(wish)),
+                |record| members(canonical_json(&record)),
+            );
+            for (field, submitted) in members(canonical_json(record)) {
+                let kept = kept.get(&field).map_or_else(|| "-".to_owned(), ToString::to_string);
+                compare(&field, kept, submitted.to_string());
+            }
+        }
+    }
+    found
+}
+
+fn accept(
+    draft: &Draft<'_>,
+    put: &PutIntent,
+    registration: &Registration,
+    binding: &Binding,
+    decision: PolicyAnswer,
+) -> Result<(NewIntent, Acceptance), Rejection> {
+    let (wish, fence, created_at, retry_policy) = match &put.form {
+        PutForm::Record(record) => {
+            let (wish, fence, created_at) = (**record).clone().into_parts();
+            (wish, fence, created_at, None)
+        }
+        PutForm::Flags { replicas, reason, retry_policy, key, fence, valid_for } => {
+            let (intent_id, intent_revision) = intended_identity(draft.state, put)
+                .expect("BUG: gate 4 has seen a mode that takes orders");
+            let wish = IntentWish {
+                intent_id,
+                intent_revision,
+                expected_unit_revision: registration.unit_revision,
+                desired_replicas: *replicas,
+                min_replicas: registration.min_replicas,
+                max_replicas: registration.max_replicas,
+                controller_mode: registration
+                    .mode
+                    .record_mode()
+                    .expect("BUG: gate 4 has seen a mode that takes orders"),
+                replica_writer_id: registration.writer.clone(),
+                execution_key: key.clone(),
+                target: registration.target(binding),
+                reason: reason.clone(),
+                retry_policy: retry_policy.unwrap_or(registration.retry_policy),
+            }
+            .checked()
+            .map_err(|error| Rejection::Contradiction(error.to_string()))?;
+            let now = draft.now.truncated_to_millis();
+            let fence = mint_fence(draft, registration, *fence, now.plus(*valid_for));
+            (wish, fence, now, *retry_policy)
+        }
+    };
+    let identity_digest = wish.clone().accepted(fence.clone(), created_at).identity_digest();
+    let acceptance = Acceptance { fence, created_at, identity_digest, accepted_at: draft.now };
+    let submitted =
+        Submitted { whole_record: matches!(put.form, PutForm::Record(_)), retry_policy };
+    let intent = NewIntent {
+        service: put.service.clone(),
+        wish,
+        dry_run: put.dry_run,
+        submitted,
+        terms: registration.terms.clone(),
+        base: Base {
+            target_uid: binding.target_uid.clone(),
+            target_resource_version: binding.target_resource_version.clone(),
+            generation: binding.generation,
+            replicas: binding.replicas,
+        },
+        current: fresh_count(binding, draft.now),
+        decision,
+    };
+    Ok((intent, acceptance))
+}
+
+fn mint_fence(
+    draft: &Draft<'_>,
+    registration: &Registration,
+    given: Option<(LeaseEpoch, FenceToken)>,
+    expires_at: Timestamp,
+) -> Fence {
+    let mark = &draft.state.head.mark;
+    match given {
+        Some((lease_epoch, fence_token)) => Fence {
+            lease_id: external_lease_id(registration),
+            lease_epoch,
+            fence_token,
+            expires_at,
+        },
+        None => Fence {
+            lease_id: LeaseId::derived("ledger", draft.context.ledger_id.as_str()),
+            lease_epoch: LeaseEpoch::new(mark.epoch).unwrap_or(LeaseEpoch::MIN),
+            fence_token: FenceToken::new(mark.token.saturating_add(1)).unwrap_or(FenceToken::MAX),
+            expires_at,
+        },
+    }
+}
+
+/// What the acceptance of a newer wish does to an older live one (design, section 3).
+fn ended_by_acceptance(
+    draft: &Draft<'_>,
+    other: &Execution,
+    newer: &IntentWish,
+) -> Result<Option<EventBody>, Rejection> {
+    let superseded = |outcome| EventBody::IntentSuperseded {
+        execution_key: other.key().clone(),
+        by: newer.intent_revision,
+        outcome,
+    };
+    match &other.phase {
+        Phase::Proposed { .. } | Phase::Accepted => Ok(Some(superseded(None))),
+        Phase::Succeeded | Phase::Observed => Ok(Some(superseded(other.unconfirmed_outcome()))),
+        // A failure that nothing can try again any more has only waited to be written down.
+        Phase::Failed { .. } if !other.is_retryable(draft.now) => {
+            draft.failure_end(other, FailureCause::FenceOver, "the fence ran out").map(Some)
+        }
+        Phase::Failed { .. }
+        | Phase::Started { .. }
+        | Phase::RecoveryPending { .. }
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => Ok(None),
+    }
+}
+
+pub(super) fn withdraw(
+    draft: &Draft<'_>,
+    key: &ExecutionKey,
+    reason: Option<&Detail>,
+) -> Result<Decision, Rejection> {
+    let execution = draft.execution(key)?;
+    match &execution.phase {
+        Phase::Withdrawn => Ok(unchanged()),
+        Phase::Proposed { .. } | Phase::Accepted => {
+            Ok(draft.done(vec![EventBody::IntentWithdrawn {
+                execution_key: key.clone(),
+                reason: reason.cloned(),
+            }]))
+        }
+        Phase::Failed { .. } => Err(wrong_state(execution, "end it with intent abandon")),
+        Phase::Started { .. } | Phase::RecoveryPending { .. } => {
+            Err(wrong_state(execution, "it has started"))
+        }
+        Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Superseded { .. } => Err(wrong_state(execution, "it is over")),
+    }
+}

@@ -1,0 +1,166 @@
+//! Registering a service, and recording what its target is.
+
+use super::{Decision, Draft, unchanged};
+use crate::domain::id::{ServiceName, TargetUid, UnitRevision};
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::gates::{moved, registered};
+use crate::domain::scale::observation::Reading;
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::rejection::{Rejection, TargetPart};
+use crate::domain::scale::service::{Binding, Registration};
+
+pub(super) fn register(
+    draft: &Draft<'_>,
+    wanted: &Registration,
+    binding: Option<&Binding>,
+    expected: Option<u64>,
+) -> Result<Decision, Rejection> {
+    let head = &draft.state.head;
+    let actual = head.registration.as_ref().map_or(0, |r| r.unit_revision.get());
+    let service = &wanted.service;
+
+    // Malformed?
+    if wanted.min_replicas > wanted.max_replicas {
+        return Err(Rejection::Contradiction(format!(
+            "min {} is above max {} of {service}",
+            wanted.min_replicas, wanted.max_replicas
+        )));
+    }
+    if wanted.mode.record_mode().is_some() && wanted.actuator.is_none() {
+        return Err(Rejection::Contradiction(format!(
+            "{service} is {}, and no actuator is named",
+            wanted.mode.as_str()
+        )));
+    }
+
+    // Already there? Equal settings change nothing, whatever was expected of the revision.
+    if let Some(existing) = &head.registration {
+        let same = Registration { unit_revision: existing.unit_revision, ..wanted.clone() };
+        if same == *existing {
+            return Ok(unchanged());
+        }
+    }
+
+    // Allowed now?
+    if let Some(expected) = expected.filter(|expected| *expected != actual) {
+        return Err(Rejection::StaleUnitRevision { service: service.clone(), expected, actual });
+    }
+    if let Some(existing) = &head.registration {
+        check_not_in_flight(draft, existing, wanted)?;
+    }
+    let decision = may_register(draft, wanted)?;
+    let binding = binding.or(head.binding.as_ref()).cloned().ok_or_else(|| {
+        Rejection::Contradiction(format!("nobody has said what the target of {service} is"))
+    })?;
+    let unit_revision = UnitRevision::new(actual + 1)
+        .map_err(|error| Rejection::Contradiction(error.to_string()))?;
+
+    let registration = Registration { unit_revision, ..wanted.clone() };
+    Ok(draft.done(vec![EventBody::ServiceRegistered { registration, binding, decision }]))
+}
+
+/// Who carries a wish out, and on what, does not change under a call.
+fn check_not_in_flight(
+    draft: &Draft<'_>,
+    existing: &Registration,
+    wanted: &Registration,
+) -> Result<(), Rejection> {
+    let moves = existing.actuator != wanted.actuator
+        || existing.mode != wanted.mode
+        || existing.writer != wanted.writer
+        || existing.cluster_id != wanted.cluster_id
+        || existing.runtime_id != wanted.runtime_id
+        || existing.workload_id != wanted.workload_id;
+    let blocking = draft
+        .state
+        .executions
+        .values()
+        .find(|execution| moves && execution.is_live() && execution.is_in_flight(draft.now));
+    match blocking {
+        None => Ok(()),
+        Some(execution) => Err(Rejection::InFlight {
+            service: existing.service.clone(),
+            revision: execution.revision(),
+            key: execution.key().clone(),
+            state: execution.phase.as_str(),
+            held: execution.live_lease(draft.now).cloned(),
+        }),
+    }
+}
+
+fn may_register(draft: &Draft<'_>, wanted: &Registration) -> Result<PolicyAnswer, Rejection> {
+    let context = draft.context;
+    let answer = context.policy.answer(&PolicyQuery {
+        actor: context.by.actor.to_string(),
+        action: PolicyAction::Register,
+        resource: PolicyResource::Ledger { id: context.ledger_id.to_string() },
+        desired: None,
+        current: None,
+        source: context.source.to_owned(),
+        reason: None,
+        controller: Some(wanted.writer.clone()),
+        os_user: Some(context.by.os_user.clone()),
+        at: draft.now,
+    });
+    if answer.allowed {
+        return Ok(answer);
+    }
+    Err(Rejection::Denied {
+        actor: context.by.actor.to_string(),
+        subject: wanted.service.to_string(),
+        answer: Box::new(answer),
+    })
+}
+
+pub(super) fn bind(
+    draft: &Draft<'_>,
+    service: &ServiceName,
+    reading: &Reading,
+    accept_uid: Option<&TargetUid>,
+) -> Result<Decision, Rejection> {
+    let (registration, bound) = registered(draft.state, service)?;
+    let same_uid = bound.target_uid == reading.target_uid;
+    if !same_uid && accept_uid != Some(&reading.target_uid) {
+        moved(
+            registration,
+            TargetPart::Uid,
+            "registered",
+            &bound.target_uid.as_str(),
+            &reading.target_uid.as_str(),
+        )?;
+    }
+    let mut events = Vec::new();
+    if !same_uid {
+        // Another object under the same name is another target: that is a change of settings.
+        check_nothing_in_flight(draft, registration)?;
+        let decision = may_register(draft, registration)?;
+        let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
+        events.push(EventBody::ServiceRegistered {
+            registration: Registration { unit_revision, ..registration.clone() },
+            binding: binding_of(reading),
+            decision,
+        });
+    } else if binding_of(reading) != *bound {
+        events.push(EventBody::TargetBound { binding: binding_of(reading) });
+    }
+    if events.is_empty() { Ok(unchanged()) } else { Ok(draft.done(events)) }
+}
+
+fn check_nothing_in_flight(
+    draft: &Draft<'_>,
+    registration: &Registration,
+) -> Result<(), Rejection> {
+    let moved = Registration { actuator: None, ..registration.clone() };
+    check_not_in_flight(draft, registration, &moved)
+}
+
+fn binding_of(reading: &Reading) -> Binding {
+    Binding {
+        target_uid: reading.target_uid.clone(),
+        target_resource_version: reading.target_resource_version.clone(),
+        generation: reading.generation,
+        replicas: Some(reading.replicas),
+        ready_replicas: reading.ready_replicas,
+        read_at: reading.read_at,
+    }
+}

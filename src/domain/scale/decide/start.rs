@@ -1,0 +1,266 @@
+//! Starting an attempt, and recording a simulation.
+
+use super::lease::{Request, end_of, grant};
+use super::{Decision, Draft, replayed, wrong_state};
+use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
+use crate::domain::scale::attempt::{Base, Call, ResultSource};
+use crate::domain::scale::command::StartAttempt;
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::execution::{Execution, FailureCause, Outcome, Phase};
+use crate::domain::scale::gates::{self, registered};
+use crate::domain::scale::lease::{HeldLease, LEASE_MARGIN};
+use crate::domain::scale::observation::Source;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::result::{ActuationResult, Answer, Detail};
+use crate::domain::scale::service::OnUnknown;
+use crate::domain::time::DurationMs;
+
+pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision, Rejection> {
+    let execution = draft.execution(&start.key)?;
+
+    // Already there?
+    if execution.outcome() == Some(Outcome::Simulated) {
+        return Err(Rejection::SimulatedKey { key: start.key.clone() });
+    }
+    if execution.phase.is_finished()
+        || matches!(execution.phase, Phase::Succeeded | Phase::Observed)
+    {
+        return Ok(replayed());
+    }
+
+    // Allowed now?
+    if execution.intent.dry_run {
+        return Err(Rejection::SimulatedKey { key: start.key.clone() });
+    }
+    check_phase(draft, execution)?;
+    let overtaken = check_turn(draft, execution)?;
+    let reports = gates::of_start(draft.state, execution, start, draft.context, draft.now);
+    if let Some(rejection) = reports.first_refusal() {
+        return Err(rejection.clone());
+    }
+    let decision = reports.decision.expect("BUG: gate 13 was walked");
+    let held = lease_for(draft, execution, start)?;
+
+    // From here it must succeed.
+    let call = call_of(draft, execution, start, &held)?;
+    let mut events = overtaken;
+    events.push(EventBody::AttemptStarted {
+        execution_key: start.key.clone(),
+        held,
+        call,
+        decision,
+        evidence: start.evidence.clone(),
+    });
+    Ok(draft.done(events))
+}
+
+/// Whether the state of the key itself lets an attempt start.
+fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection> {
+    let service = || execution.intent.service.clone();
+    let revision = execution.revision();
+    match &execution.phase {
+        Phase::Accepted => Ok(()),
+        Phase::Failed { retry_at } if draft.now < *retry_at => {
+            Err(Rejection::RetryLater { service: service(), revision, retry_at: *retry_at })
+        }
+        Phase::Failed { .. } if execution.has_budget() => Ok(()),
+        Phase::Failed { .. } => Err(wrong_state(execution, "no attempt is left")),
+        Phase::RecoveryPending { pending } => {
+            let quiet = execution.intent.terms.quiet_ms;
+            let deduplicates = draft
+                .context
+                .actuator
+                .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
+            let may_repeat = execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
+                && deduplicates
+                && execution.has_budget();
+            if may_repeat && pending.is_quiet(quiet, draft.now) {
+                return Ok(());
+            }
+            Err(Rejection::OutcomeUnknown {
+                service: service(),
+                revision,
+                attempt: pending.call.attempt.get(),
+                why: pending.why,
+                until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
+            })
+        }
+        Phase::Started { .. } => match &execution.lease {
+            Some(held) => Err(Rejection::InProgress {
+                service: service(),
+                revision,
+                held: Box::new(held.clone()),
+            }),
+            None => Err(wrong_state(execution, "its call has not ended")),
+        },
+        Phase::Proposed { until } => {
+            Err(Rejection::ApprovalRequired { service: service(), revision, until: *until })
+        }
+        Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => Err(wrong_state(execution, "it is over")),
+    }
+}
+
+/// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
+/// failure of an older intent never blocks a newer one: it ends here.
+fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>, Rejection> {
+    let mut overtaken = Vec::new();
+    let others = draft.state.executions.values().filter(|other| {
+        other.is_live() && other.key() != execution.key() && !other.phase.is_finished()
+    });
+    for other in others {
+        let is_older = other.revision() < execution.revision();
+        match &other.phase {
+            Phase::Failed { .. } if is_older => {
+                let detail = format!("overtaken by {}", execution.key());
+                overtaken.push(draft.failure_end(other, FailureCause::Overtaken, &detail)?);
+            }
+            // An older accepted intent was superseded by the newer one's acceptance.
+            Phase::Accepted if is_older => {}
+            Phase::Started { .. }
+            | Phase::RecoveryPending { .. }
+            | Phase::Failed { .. }
+            | Phase::Accepted => {
+                return Err(Rejection::WaitsBehind {
+                    service: execution.intent.service.clone(),
+                    revision: execution.revision(),
+                    behind: other.revision(),
+                    state: other.phase.as_str(),
+                });
+            }
+            Phase::Proposed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => {}
+        }
+    }
+    Ok(overtaken)
+}
+
+/// The lease of the attempt: the caller's own, made long enough, or a new one (ruling 10).
+fn lease_for(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    start: &StartAttempt,
+) -> Result<HeldLease, Rejection> {
+    let ttl = start.ttl.max(DurationMs::from_millis(
+        start.call.timeout.as_millis().saturating_add(LEASE_MARGIN.as_millis()),
+    ));
+    let held = execution
+        .live_lease(draft.now)
+        .filter(|held| held.lease.attempt.get() == execution.attempts + 1);
+    let Some(held) = held else {
+        let request = Request {
+            controller: &start.controller,
+            lease_instance_id: &start.call.lease_instance_id,
+            holder: &start.call.holder,
+            ttl,
+        };
+        return grant(draft, execution, &request);
+    };
+    let mut held = held.clone();
+    let end = end_of(draft.now, ttl, held.lease.fence.expires_at);
+    held.lease.expires_at = held.lease.expires_at.max(end);
+    held.holder = start.call.holder.clone();
+    Ok(held)
+}
+
+fn call_of(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    start: &StartAttempt,
+    held: &HeldLease,
+) -> Result<Call, Rejection> {
+    let (_, binding) = registered(draft.state, &execution.intent.service)?;
+    let base = match &start.found {
+        Some(Ok(found)) => Base {
+            target_uid: found.target_uid.clone(),
+            target_resource_version: found.target_resource_version.clone(),
+            generation: found.generation,
+            replicas: Some(found.replicas),
+        },
+        Some(Err(_)) | None => Base {
+            target_uid: binding.target_uid.clone(),
+            target_resource_version: binding.target_resource_version.clone(),
+            generation: binding.generation,
+            replicas: binding.replicas,
+        },
+    };
+    Ok(Call {
+        call_id: start.call.call_id.clone(),
+        attempt: held.lease.attempt,
+        lease_instance_id: held.lease.lease_instance_id.clone(),
+        holder: start.call.holder.clone(),
+        started_at: draft.now,
+        deadline_boot_ms: start.call.deadline_boot_ms,
+        deadline_at: draft.now.plus(start.call.timeout),
+        base,
+    })
+}
+
+/// Records a simulation: every gate but the ones that read the world, and nobody is called.
+pub(super) fn simulate(
+    draft: &Draft<'_>,
+    key: &ExecutionKey,
+    controller: &ControllerId,
+) -> Result<Decision, Rejection> {
+    let execution = draft.execution(key)?;
+    if execution.outcome() == Some(Outcome::Simulated) {
+        return Ok(replayed());
+    }
+    match &execution.phase {
+        Phase::Accepted => {}
+        Phase::Proposed { until } => {
+            return Err(Rejection::ApprovalRequired {
+                service: execution.intent.service.clone(),
+                revision: execution.revision(),
+                until: *until,
+            });
+        }
+        Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => return Ok(replayed()),
+        Phase::Started { .. }
+        | Phase::RecoveryPending { .. }
+        | Phase::Failed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. } => {
+            let state = execution.phase.as_str();
+            return Err(Rejection::LiveKey { key: key.clone(), state });
+        }
+    }
+    let reports =
+        gates::of_simulation(draft.state, execution, controller, draft.context, draft.now);
+    if let Some(rejection) = reports.first_refusal() {
+        return Err(rejection.clone());
+    }
+
+    let result = ActuationResult {
+        execution_key: key.clone(),
+        target: execution.intent.wish.target.clone(),
+        answer: Answer::Simulated { observed_replicas: None, retryable: false },
+        detail: Detail::cut("simulated: nobody was called"),
+        actuator_operation_id: None,
+    };
+    let observation = draft.observation(execution, &result, Source::Actuator, "simulated");
+    Ok(draft.done(vec![
+        EventBody::ResultRecorded {
+            execution_key: key.clone(),
+            attempt: AttemptNumber::MIN,
+            result,
+            source: ResultSource::Simulation,
+            ended_at: draft.now,
+            retry_at: None,
+            partly_applied: false,
+            rollback_required: false,
+            resource_version_after: None,
+        },
+        EventBody::ObservationRecorded { execution_key: key.clone(), observation, cause: None },
+    ]))
+}
