@@ -1,0 +1,146 @@
+//! A question in Cedar's terms.
+//!
+//! Owns how a query becomes principal, action, resource and context. Never parses: every part is
+//! built from its pieces, so that no text, however hostile, can mean anything but itself.
+
+use std::collections::HashSet;
+
+use cedar_policy_core::ast::{Context, Entity, Request, RequestSchemaAllPass, RestrictedExpr};
+use cedar_policy_core::entities::{Entities, NoEntitiesSchema, TCComputation};
+use cedar_policy_core::extensions::Extensions;
+
+use super::code::entity;
+use super::schema::{Shape, shape};
+use crate::domain::id::Replicas;
+use crate::domain::scale::policy::{PolicyQuery, PolicyResource};
+use crate::domain::time::Timestamp;
+
+const MICROS_PER_HOUR: i64 = 3_600_000_000;
+const MICROS_PER_DAY: i64 = 24 * MICROS_PER_HOUR;
+
+/// The request and what is known about its resource, or why the question has no answer.
+pub(super) fn build(query: &PolicyQuery) -> Result<(Request, Entities), String> {
+    refuse_misshapen(query)?;
+    let none = Extensions::none();
+    let (resource, entities) = match &query.resource {
+        PolicyResource::Service { name, actuator, adapter, mode, writer, min, max, labels } => {
+            let uid = entity("Service", name.as_str())?;
+            let mut attributes = vec![
+                ("mode".into(), text(mode)),
+                ("writer".into(), text(writer.as_str())),
+                ("min".into(), number(*min)),
+                ("max".into(), number(*max)),
+            ];
+            attributes.extend(actuator.as_ref().map(|it| ("actuator".into(), text(it.as_str()))));
+            attributes.extend(adapter.as_ref().map(|it| ("adapter".into(), text(it))));
+            let tags = labels.iter().map(|(name, value)| (name.as_str().into(), text(value)));
+            let nobody = HashSet::new;
+            let service = Entity::new(uid.clone(), attributes, nobody(), nobody(), tags, none)
+                .map_err(|error| error.to_string())?;
+            (uid, Some(service))
+        }
+        PolicyResource::Ledger { id } => (entity("Ledger", id)?, None),
+    };
+    let entities = Entities::from_entities(
+        entities,
+        None::<&NoEntitiesSchema>,
+        TCComputation::AssumeAlreadyComputed,
+        none,
+    )
+    .map_err(|error| error.to_string())?;
+    let Ok(request) = Request::new(
+        (entity("Actor", &query.actor)?, None),
+        (entity("Action", query.action.as_str())?, None),
+        (resource, None),
+        context(query)?,
+        None::<&RequestSchemaAllPass>,
+        none,
+    );
+    Ok((request, entities))
+}
+
+/// A question of another shape than the schema's would be answered by rules that were validated for
+/// something else.
+fn refuse_misshapen(query: &PolicyQuery) -> Result<(), String> {
+    let action = query.action.as_str();
+    match (shape(query.action), &query.resource) {
+        (Shape::Count, PolicyResource::Service { .. }) if query.desired.is_none() => {
+            Err(format!("the question {action} names no count"))
+        }
+        (Shape::Count | Shape::Fact, PolicyResource::Service { .. })
+        | (Shape::Care, PolicyResource::Ledger { .. }) => Ok(()),
+        (Shape::Care, PolicyResource::Service { .. }) => {
+            Err(format!("the question {action} is about a ledger, not a service"))
+        }
+        (Shape::Count | Shape::Fact, PolicyResource::Ledger { .. }) => {
+            Err(format!("the question {action} is about a service, not a ledger"))
+        }
+    }
+}
+
+fn context(query: &PolicyQuery) -> Result<Context, String> {
+    let mut members = vec![
+        ("source".into(), text(&query.source)),
+        ("hour_utc".into(), RestrictedExpr::val(hour_utc(query.at))),
+        ("weekday".into(), RestrictedExpr::val(weekday(query.at))),
+    ];
+    let mut known = |name: &str, value: Option<RestrictedExpr>| {
+        members.extend(value.map(|value| (name.into(), value)));
+    };
+    known("reason", query.reason.as_deref().map(text));
+    known("os_user", query.os_user.as_deref().map(text));
+    if shape(query.action) != Shape::Care {
+        known("controller", query.controller.as_ref().map(|it| text(it.as_str())));
+        known("desired", query.desired.map(number));
+        known("current", query.current.map(number));
+        let delta = query.desired.zip(query.current).map(|(to, from)| signed(to) - signed(from));
+        known("delta", delta.map(RestrictedExpr::val));
+    }
+    Context::from_pairs(members, Extensions::none()).map_err(|error| error.to_string())
+}
+
+fn text(value: &str) -> RestrictedExpr {
+    RestrictedExpr::val(value)
+}
+
+fn number(count: Replicas) -> RestrictedExpr {
+    RestrictedExpr::val(signed(count))
+}
+
+fn signed(count: Replicas) -> i64 {
+    i64::try_from(count.get()).expect("BUG: a count of replicas is at most 2^53 - 1")
+}
+
+/// 0 to 23.
+fn hour_utc(at: Timestamp) -> i64 {
+    at.as_micros().rem_euclid(MICROS_PER_DAY) / MICROS_PER_HOUR
+}
+
+/// 1 for Monday to 7 for Sunday. 1970-01-01 was a Thursday.
+fn weekday(at: Timestamp) -> i64 {
+    (at.as_micros().div_euclid(MICROS_PER_DAY) + 3).rem_euclid(7) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_and_weekdays_turn_at_their_boundaries() {
+        for (at, hour, day) in [
+            ("1970-01-01T00:00:00Z", 0, 4),
+            ("1969-12-31T23:59:59.999999Z", 23, 3),
+            ("2026-03-01T23:59:59.999999Z", 23, 7),
+            ("2026-03-02T00:00:00Z", 0, 1),
+            ("2026-03-02T08:59:59.999999Z", 8, 1),
+            ("2026-03-02T09:00:00Z", 9, 1),
+            ("2026-03-06T17:00:00+02:00", 15, 5),
+            ("2024-02-29T12:00:00Z", 12, 4),
+            ("0001-01-01T00:00:00Z", 0, 1),
+            ("9999-12-30T22:00:00Z", 22, 4),
+        ] {
+            let instant: Timestamp = at.parse().expect("BUG: a test's instant");
+            assert_eq!((hour_utc(instant), weekday(instant)), (hour, day), "{at}");
+        }
+    }
+}
