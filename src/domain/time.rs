@@ -26,6 +26,9 @@ const MICROS_MIN: i64 = -62_135_596_800_000_000;
 const MICROS_MAX: i64 = 253_402_207_200_000_000;
 
 impl Timestamp {
+    /// The last instant that can be said.
+    pub const MAX: Self = Self(MICROS_MAX);
+
     /// From microseconds since the epoch; none outside the years 1 to 9999.
     pub const fn from_micros(micros: i64) -> Option<Self> {
         if micros >= MICROS_MIN && micros <= MICROS_MAX { Some(Self(micros)) } else { None }

@@ -20,4 +20,5 @@ pub mod provenance;
 pub mod rejection;
 pub mod result;
 pub mod service;
+pub mod standing;
 pub mod state;

@@ -1,0 +1,66 @@
+//! Where a key stands: which exit a step on it has (design, ruling 5).
+
+use super::execution::{Execution, FailureCause, Outcome, Phase};
+use super::rejection::Class;
+
+/// The class that a step other than `intent put` answers with; none where all is well.
+pub fn of_step(execution: &Execution) -> Option<Class> {
+    match &execution.phase {
+        Phase::Proposed { .. } => Some(Class::ApprovalRequired),
+        Phase::Accepted | Phase::Succeeded => None,
+        Phase::Started { .. } => Some(Class::Held),
+        Phase::RecoveryPending { .. } => Some(Class::Unknown),
+        Phase::Failed { .. } => Some(Class::RetryLater),
+        Phase::Observed => Some(Class::NotYet),
+        Phase::Verified { cause: None } => None,
+        Phase::Verified { cause: Some(FailureCause::Mismatch) } => Some(Class::Diverged),
+        Phase::Verified { cause: Some(_) } => Some(Class::Failed),
+        Phase::Rejected => Some(Class::Denied),
+        Phase::Withdrawn | Phase::Superseded { .. } => Some(Class::Conflict),
+    }
+}
+
+/// The class that a repeated `intent put` answers with: it is done once the intent is accepted,
+/// whatever became of it.
+pub fn of_put(execution: &Execution) -> Option<Class> {
+    match &execution.phase {
+        Phase::Proposed { .. } => Some(Class::ApprovalRequired),
+        Phase::Rejected => Some(Class::Denied),
+        Phase::Accepted
+        | Phase::Started { .. }
+        | Phase::RecoveryPending { .. }
+        | Phase::Failed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => None,
+    }
+}
+
+/// The class that `observe` answers with: what has succeeded is not yet confirmed.
+pub fn of_observe(execution: &Execution) -> Option<Class> {
+    match &execution.phase {
+        Phase::Succeeded | Phase::Observed if execution.drift => Some(Class::Diverged),
+        Phase::Succeeded | Phase::Observed => Some(Class::NotYet),
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Started { .. }
+        | Phase::RecoveryPending { .. }
+        | Phase::Failed { .. }
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => of_step(execution),
+    }
+}
+
+/// Whether a finished key still says what holds: it is the newest intent of its service, and the
+/// newest reading agrees. `scale` and `observe` exit 23 otherwise.
+pub fn holds_now(execution: &Execution, head: &super::state::ServiceHead) -> bool {
+    if execution.outcome() != Some(Outcome::Converged) {
+        return true;
+    }
+    let newest = head.current.as_ref().is_none_or(|c| c.execution_key == *execution.key());
+    newest && !execution.drift
+}

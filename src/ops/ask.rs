@@ -1,0 +1,264 @@
+//! Asking an actuator on this host: everything but `apply`, which goes under a guard.
+
+use std::ffi::OsString;
+
+use super::error::{ActuatorProblem, OpError};
+use super::session::Session;
+use crate::actuator::bindings::{self, Bindings};
+use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
+use crate::actuator::protocol::{
+    self, AnswerError, EvidenceRequest, Exit, FenceRequest, Inspection, InspectRequest,
+    LedgerIdentity, LookupReply, LookupRequest, PartialTarget, Request,
+};
+use crate::domain::id::{ActuatorName, AttemptNumber};
+use crate::domain::scale::attempt::Call;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::observation::{Evidence, Reading};
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::service::{Binding, RegisteredActuator};
+use crate::domain::id::Replicas;
+use crate::domain::scale::intent::TargetBinding;
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// How long an actuator may take to describe itself.
+const DESCRIBE_TIMEOUT: DurationMs = DurationMs::from_secs(10);
+
+/// Ways to ask the actuator of a service.
+pub(crate) struct Asker<'s> {
+    actuator: &'s RegisteredActuator,
+    spec: ChildSpec,
+    ledger: LedgerIdentity,
+}
+
+impl Session {
+    /// The identity that requests carry.
+    pub(crate) fn wire_identity(&self) -> LedgerIdentity {
+        let identity = self.ledger.identity();
+        LedgerIdentity { id: identity.id.clone(), incarnation: identity.incarnation }
+    }
+
+    /// The command that serves an actuator on this host, with just the environment that it named.
+    pub(crate) fn bound_command(
+        &self,
+        actuator: &RegisteredActuator,
+    ) -> Result<ChildSpec, OpError> {
+        let file = Bindings::read(&self.place.bindings_file())?;
+        let ledger_id = &self.ledger.identity().id;
+        let command = file.command(
+            ledger_id,
+            &actuator.name,
+            &self.place.own_exe,
+            &actuator.protocol,
+        )?;
+        Ok(self.child_spec(command, &actuator.environment))
+    }
+
+    pub(crate) fn child_spec(
+        &self,
+        command: bindings::Command,
+        environment: &[String],
+    ) -> ChildSpec {
+        let source =
+            |name: &str| self.place.environment.get(&OsString::from(name)).cloned();
+        ChildSpec {
+            program: command.program,
+            args: command.args,
+            env: bindings::resolve_env(environment, &source),
+            current_dir: None,
+        }
+    }
+
+    /// Ways to ask an actuator.
+    pub(crate) fn asker<'s>(
+        &self,
+        actuator: &'s RegisteredActuator,
+    ) -> Result<Asker<'s>, OpError> {
+        Ok(Asker { actuator, spec: self.bound_command(actuator)?, ledger: self.wire_identity() })
+    }
+
+    /// The registered actuator of that name.
+    pub(crate) fn actuator(&mut self, name: &ActuatorName) -> Result<RegisteredActuator, OpError> {
+        let found = self.ledger.read()?.actuator(name)?;
+        found.ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() }.into())
+    }
+}
+
+/// What a finished child's answer is read from.
+pub(crate) fn exit_of(captured: &Captured) -> Exit {
+    match captured.end {
+        ChildEnd::Exited(code) => Exit::Code(code),
+        ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal) => Exit::Signal(signal),
+        ChildEnd::TimedOut | ChildEnd::Stopped => Exit::TimedOut,
+    }
+}
+
+/// The beginning of what a child wrote for people.
+pub(crate) fn stderr_text(captured: &Captured) -> String {
+    let mut text = String::from_utf8_lossy(&captured.stderr).into_owned();
+    if captured.stderr_dropped > 0 {
+        text.push_str(&format!("… ({} more bytes)", captured.stderr_dropped));
+    }
+    text
+}
+
+/// Runs `describe` of a command that is not registered yet.
+pub(crate) fn describe(
+    spec: &ChildSpec,
+    name: &ActuatorName,
+) -> Result<protocol::Description, OpError> {
+    let request = Request::Describe;
+    let captured = run(spec, name, &request, DESCRIBE_TIMEOUT)?;
+    protocol::read_describe(&captured.stdout, exit_of(&captured))
+        .map_err(|error| problem(name, &request, error, &captured))
+}
+
+fn run(
+    spec: &ChildSpec,
+    name: &ActuatorName,
+    request: &Request,
+    timeout: DurationMs,
+) -> Result<Captured, OpError> {
+    let fault = |problem| OpError::Actuator {
+        actuator: name.clone(),
+        op: request.op(),
+        problem,
+        stderr: String::new(),
+    };
+    let input = request.to_json();
+    let captured = process::run(spec, input.as_bytes(), &Limits::within(timeout), &mut Unwatched)
+        .map_err(|error| fault(error.into()))?;
+    match captured.end {
+        ChildEnd::Interrupted(signal) => Err(OpError::Interrupted { signal, key: None }),
+        ChildEnd::TimedOut => Err(fault(ActuatorProblem::TimedOut(timeout))),
+        ChildEnd::Exited(_) | ChildEnd::Signalled(_) | ChildEnd::Stopped => Ok(captured),
+    }
+}
+
+fn problem(
+    name: &ActuatorName,
+    request: &Request,
+    error: AnswerError,
+    captured: &Captured,
+) -> OpError {
+    OpError::Actuator {
+        actuator: name.clone(),
+        op: request.op(),
+        problem: error.into(),
+        stderr: stderr_text(captured),
+    }
+}
+
+impl Asker<'_> {
+    /// The command, for a guarded call.
+    pub(crate) const fn spec(&self) -> &ChildSpec {
+        &self.spec
+    }
+
+    fn ask<T>(
+        &self,
+        request: &Request,
+        read: impl FnOnce(&[u8], Exit) -> Result<T, AnswerError>,
+    ) -> Result<T, OpError> {
+        let name = &self.actuator.name;
+        let captured = run(&self.spec, name, request, self.actuator.timeout_ms)?;
+        read(&captured.stdout, exit_of(&captured))
+            .map_err(|error| problem(name, request, error, &captured))
+    }
+
+    /// Reads the target. The answer must be about the place that was asked for.
+    pub(crate) fn inspect(&self, target: &PartialTarget) -> Result<Inspection, OpError> {
+        let request = Request::Inspect(InspectRequest { target: target.clone() });
+        self.ask(&request, |bytes, exit| protocol::read_inspect(bytes, target, exit))
+    }
+
+    /// Reads the target as a reading: `began_at` is this host's clock right before.
+    pub(crate) fn reading(
+        &self,
+        target: &TargetBinding,
+        began_at: Timestamp,
+    ) -> Result<Reading, OpError> {
+        Ok(reading_of(self.inspect(&PartialTarget::from(target))?, began_at))
+    }
+
+    /// Asks what became of a call and all calls of its key before it.
+    pub(crate) fn lookup(
+        &self,
+        execution: &Execution,
+        call: &Call,
+    ) -> Result<LookupReply, OpError> {
+        let target = execution.intent.wish.target.clone();
+        let fence = execution.fence().ok_or_else(|| OpError::Internal {
+            what: format!("{} was called without a fence", execution.key()),
+        })?;
+        let request = Request::Lookup(Box::new(LookupRequest {
+            ledger: Some(self.ledger.clone()),
+            execution_key: execution.key().clone(),
+            target: target.clone(),
+            epoch: fence.lease_epoch,
+            token: fence.fence_token,
+            attempt: call.attempt,
+        }));
+        self.ask(&request, |bytes, exit| {
+            protocol::read_lookup(bytes, execution.key(), &target, exit)
+        })
+    }
+
+    /// Makes every call up to this one harmless, if the target can promise that.
+    pub(crate) fn fence(&self, execution: &Execution, call: &Call) -> Result<bool, OpError> {
+        let target = execution.intent.wish.target.clone();
+        let fence = execution.fence().ok_or_else(|| OpError::Internal {
+            what: format!("{} was called without a fence", execution.key()),
+        })?;
+        let above = call.attempt.next().unwrap_or(AttemptNumber::MAX);
+        let request = Request::Fence(Box::new(FenceRequest {
+            ledger: Some(self.ledger.clone()),
+            target: target.clone(),
+            epoch: fence.lease_epoch,
+            token: fence.fence_token,
+            attempt: above,
+        }));
+        let reply =
+            self.ask(&request, |bytes, exit| protocol::read_fence(bytes, &target, exit))?;
+        Ok(reply.fenced)
+    }
+
+    /// Gathers evidence for a reduction.
+    pub(crate) fn evidence(
+        &self,
+        target: &TargetBinding,
+        current: Option<Replicas>,
+        desired: Replicas,
+    ) -> Result<Evidence, OpError> {
+        let request = Request::Evidence(Box::new(EvidenceRequest {
+            target: target.clone(),
+            current,
+            desired,
+        }));
+        self.ask(&request, protocol::read_evidence)
+    }
+}
+
+/// An inspection as a reading.
+pub(crate) fn reading_of(found: Inspection, began_at: Timestamp) -> Reading {
+    Reading {
+        began_at,
+        read_at: found.read_at,
+        target_uid: found.target.target_uid,
+        target_resource_version: found.target.target_resource_version,
+        generation: found.generation,
+        replicas: found.replicas,
+        ready_replicas: found.ready_replicas,
+    }
+}
+
+/// A reading as a binding.
+pub(crate) fn binding_of(reading: &Reading) -> Binding {
+    Binding {
+        target_uid: reading.target_uid.clone(),
+        target_resource_version: reading.target_resource_version.clone(),
+        generation: reading.generation,
+        replicas: Some(reading.replicas),
+        ready_replicas: reading.ready_replicas,
+        read_at: reading.read_at,
+    }
+}

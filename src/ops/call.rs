@@ -1,0 +1,285 @@
+//! The guarded call: what happens between the commit of `started` and the commit of the result.
+//!
+//! `started` is durable before the guard is spawned: [`make`] takes the proof of that commit by
+//! value. No transaction is open while the child runs. If this process dies here, the guard kills
+//! the actuator's group; `replay` proves that and finds out the rest.
+
+use std::time::Duration;
+
+use super::ask::{Asker, stderr_text};
+use super::error::OpError;
+use super::session::Session;
+use crate::actuator::calls::{CallEnd as ProvedEnd, CallProof, PreparedCall};
+use crate::actuator::error::CallError;
+use crate::actuator::guarded::run_guarded;
+use crate::actuator::host::Deadline;
+use crate::actuator::process::{Captured, ChildEnd, LeaderEnd, Limits, Tick, Watch};
+use crate::actuator::protocol::{
+    self, ApplyAnswer, ApplyRequest, Base as WireBase, Exit, Request,
+};
+use crate::crash::{self, CrashPoint};
+use crate::domain::id::{ExecutionKey, LeaseInstanceId, ServiceName};
+use crate::domain::scale::attempt::{Call, UnknownWhy};
+use crate::domain::scale::command::{CallEnd, Command};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::observation::Evidence;
+use crate::domain::scale::result::{ActuationRequest, Detail};
+use crate::domain::scale::intent::SchemaVersion;
+use crate::domain::time::{DurationMs, Timestamp};
+use crate::ledger::Committed;
+
+/// A call that is durable and may now be made.
+pub(crate) struct Started<'a> {
+    /// The execution, in state `started`.
+    pub(crate) execution: &'a Execution,
+    /// The call.
+    pub(crate) call: &'a Call,
+    /// What showed that a reduction is safe.
+    pub(crate) evidence: Option<Evidence>,
+    /// How long it may take.
+    pub(crate) timeout: DurationMs,
+    /// When the guard kills it.
+    pub(crate) deadline: Deadline,
+    /// How long the lease is kept beyond now.
+    pub(crate) ttl: DurationMs,
+}
+
+/// What became of a call.
+pub(crate) struct Made {
+    /// For the ledger.
+    pub(crate) end: CallEnd,
+    /// When its group was known dead; none where that could not be proved.
+    pub(crate) ended_at: Option<Timestamp>,
+    /// What it wrote for people.
+    pub(crate) stderr: String,
+    /// The signal that asked this process to end meanwhile.
+    pub(crate) signal: Option<i32>,
+}
+
+/// Makes the call. Takes the proof that `started` is durable.
+pub(crate) fn make(
+    session: &mut Session,
+    committed: Committed,
+    prepared: PreparedCall,
+    asker: &Asker<'_>,
+    started: &Started<'_>,
+) -> Made {
+    // The proof has done its work once the child may be spawned.
+    drop(committed);
+    let request = Request::Apply(Box::new(request_of(session, started)));
+    let own_exe = session.place.own_exe.clone();
+    let limits = Limits::until(started.deadline);
+    let mut watch = LeaseWatch::new(session, started);
+    let called = run_guarded(
+        prepared,
+        &own_exe,
+        asker.spec(),
+        request.to_json().as_bytes(),
+        &limits,
+        &mut watch,
+    );
+    crash::hit(CrashPoint::AfterAnswer);
+    let now = session.now();
+    match called {
+        Ok(guarded) => {
+            let ended_at = match &guarded.proof {
+                Ok(CallProof::Ended { at, .. }) => Some((*at).min(now)),
+                Ok(CallProof::Alive | CallProof::NoFile) | Err(_) => None,
+            };
+            let end = match (&guarded.proof, ended_at) {
+                (Ok(CallProof::Ended { how: ProvedEnd::NotStarted(why), .. }), _) => {
+                    CallEnd::NotStarted { detail: Detail::cut(why) }
+                }
+                // Without the end of the call its answer may not be its last word.
+                (_, None) => unproved(&guarded.proof),
+                (_, Some(_)) => end_of(&guarded.captured, started),
+            };
+            Made {
+                end,
+                ended_at,
+                stderr: stderr_text(&guarded.captured),
+                signal: match guarded.captured.end {
+                    ChildEnd::Interrupted(signal) => Some(signal),
+                    ChildEnd::Exited(_)
+                    | ChildEnd::Signalled(_)
+                    | ChildEnd::TimedOut
+                    | ChildEnd::Stopped => None,
+                },
+            }
+        }
+        Err(CallError::NotStarted { reason, .. }) => Made {
+            end: CallEnd::NotStarted { detail: Detail::cut(&reason) },
+            ended_at: Some(now),
+            stderr: String::new(),
+            signal: crate::actuator::signals::installed().and_then(|signals| signals.first()),
+        },
+        Err(error) => Made {
+            end: CallEnd::Unknown {
+                why: UnknownWhy::Lost,
+                detail: Detail::cut(&error.to_string()),
+                rollback_required: false,
+            },
+            ended_at: None,
+            stderr: String::new(),
+            signal: None,
+        },
+    }
+}
+
+fn unproved(proof: &Result<CallProof, CallError>) -> CallEnd {
+    let why = match proof {
+        Ok(_) => "its process group may still be alive".to_owned(),
+        Err(error) => format!("its end could not be proved: {error}"),
+    };
+    CallEnd::Unknown { why: UnknownWhy::Lost, detail: Detail::cut(&why), rollback_required: false }
+}
+
+fn request_of(session: &Session, started: &Started<'_>) -> ApplyRequest {
+    let execution = started.execution;
+    let wish = &execution.intent.wish;
+    let base = &started.call.base;
+    let held = execution.lease.as_ref().expect("BUG: a started execution has a lease");
+    ApplyRequest {
+        ledger: session.wire_identity(),
+        deadline_ms: started.timeout,
+        request: ActuationRequest {
+            schema_version: SchemaVersion::V1,
+            intent_id: wish.intent_id.clone(),
+            intent_revision: wish.intent_revision,
+            expected_unit_revision: wish.expected_unit_revision,
+            execution_key: wish.execution_key.clone(),
+            desired_replicas: wish.desired_replicas,
+            controller_mode: wish.controller_mode,
+            replica_writer_id: wish.replica_writer_id.clone(),
+            target: wish.target.clone(),
+            lease: held.lease.clone(),
+            dry_run: false,
+        },
+        base: WireBase {
+            replicas: base.replicas,
+            generation: base.generation,
+            resource_version: Some(base.target_resource_version.clone()),
+        },
+        evidence: started.evidence.clone(),
+    }
+}
+
+/// Reads the end of a call (design, section 6): a valid typed answer is the result, whatever ended
+/// the child afterwards; everything else is unknown.
+fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
+    let exit = match (captured.end, captured.leader) {
+        (ChildEnd::TimedOut | ChildEnd::Stopped, _) => Exit::TimedOut,
+        (_, Some(LeaderEnd::Exited(code))) => Exit::Code(code),
+        (_, Some(LeaderEnd::Signalled(signal))) => Exit::Signal(signal),
+        (ChildEnd::Exited(code), None) => Exit::Code(code),
+        (ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal), None) => {
+            Exit::Signal(signal)
+        }
+    };
+    if captured.stdout_dropped > 0 {
+        return CallEnd::Unknown {
+            why: UnknownWhy::Garbled,
+            detail: Detail::cut(&format!(
+                "the answer is {} bytes too long",
+                captured.stdout_dropped
+            )),
+            rollback_required: false,
+        };
+    }
+    let wish = &started.execution.intent.wish;
+    match protocol::read_apply_answer(&captured.stdout, &wish.execution_key, &wish.target, exit) {
+        ApplyAnswer::Known { result, rollback_required, resource_version_after } => {
+            CallEnd::Answered { result: *result, rollback_required, resource_version_after }
+        }
+        ApplyAnswer::Unknown { why, detail, rollback_required } => {
+            let interrupted = matches!(captured.end, ChildEnd::Interrupted(_));
+            let timed_out = exit == Exit::TimedOut;
+            let text = format!("{why}: {}", detail.as_str());
+            CallEnd::Unknown {
+                why: kind_of(why, interrupted),
+                detail: Detail::cut(&text),
+                // A timeout after a mutating command leaves something to look at.
+                rollback_required: rollback_required || timed_out,
+            }
+        }
+    }
+}
+
+const fn kind_of(why: protocol::UnknownWhy, interrupted: bool) -> UnknownWhy {
+    use protocol::UnknownWhy as Word;
+    match why {
+        _ if interrupted => UnknownWhy::Interrupted,
+        Word::TimedOut => UnknownWhy::TimedOut,
+        Word::DiedBySignal => UnknownWhy::Killed,
+        Word::SaidUnknown => UnknownWhy::SaidUnknown,
+        Word::NoResult
+        | Word::GarbledResult
+        | Word::ResultTooLong
+        | Word::WrongProtocol
+        | Word::WrongKey
+        | Word::WrongTarget
+        | Word::SimulatedResult
+        | Word::ExitContradicts => UnknownWhy::Garbled,
+    }
+}
+
+/// Renews the lease at a third of its TTL, and ends the call in time if it cannot.
+struct LeaseWatch<'s> {
+    session: &'s mut Session,
+    service: ServiceName,
+    key: ExecutionKey,
+    lease_instance_id: LeaseInstanceId,
+    fence_end: Timestamp,
+    expires_at: Timestamp,
+    ttl: DurationMs,
+    next_at: Timestamp,
+}
+
+impl<'s> LeaseWatch<'s> {
+    fn new(session: &'s mut Session, started: &Started<'_>) -> Self {
+        let held = started.execution.lease.as_ref().expect("BUG: a started execution has a lease");
+        let third = DurationMs::from_millis(started.ttl.as_millis() / 3);
+        let next_at = session.now().plus(third);
+        Self {
+            service: started.execution.intent.service.clone(),
+            key: started.execution.key().clone(),
+            lease_instance_id: held.lease.lease_instance_id.clone(),
+            fence_end: held.lease.fence.expires_at,
+            expires_at: held.lease.expires_at,
+            ttl: started.ttl,
+            next_at,
+            session,
+        }
+    }
+}
+
+impl Watch for LeaseWatch<'_> {
+    fn tick(&mut self) -> Tick {
+        let now = self.session.now();
+        self.next_at = now.plus(DurationMs::from_millis(self.ttl.as_millis() / 3));
+        let wanted = now.plus(self.ttl).min(self.fence_end);
+        if wanted <= self.expires_at {
+            return Tick::Continue;
+        }
+        let command = Command::RenewLease {
+            key: self.key.clone(),
+            lease_instance_id: self.lease_instance_id.clone(),
+            ttl: self.ttl,
+        };
+        let keys = std::slice::from_ref(&self.key);
+        match self.session.transition(&self.service, keys, |_, _| Ok(command)) {
+            Ok(_) => {
+                self.expires_at = wanted;
+                Tick::Continue
+            }
+            Err(OpError::Rejected { .. }) => Tick::End,
+            // Another try comes before the lease ends; the last one ends the call with it.
+            Err(_) if self.next_at < self.expires_at => Tick::Continue,
+            Err(_) => Tick::End,
+        }
+    }
+
+    fn next_tick(&self) -> Option<Duration> {
+        Some(self.next_at.since(self.session.now()).to_std())
+    }
+}

@@ -1,0 +1,303 @@
+//! Carrying out the next attempt of a key: read, gather, start, call, record. The shared step of
+//! `actuate`, `replay` and `scale`.
+
+use super::ask::Asker;
+use super::call::{self, Made, Started};
+use super::error::OpError;
+use super::ids::mint;
+use super::report::{Effect, Report};
+use super::session::Session;
+use crate::actuator::calls::PreparedCall;
+use crate::actuator::host::Deadline;
+use crate::crash::{self, CrashPoint};
+use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
+use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
+use crate::domain::scale::decide::Reply;
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::observation::{Evidence, Reading};
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::service::{Drain, RegisteredActuator};
+use crate::domain::scale::state::ServiceState;
+use crate::domain::time::DurationMs;
+use crate::ledger::LedgerError;
+
+/// How often the recording of a result is tried while the ledger is busy.
+const RECORD_TRIES: u32 = 5;
+
+/// How an attempt is to be carried out.
+#[derive(Debug, Clone, Default)]
+pub struct CarryOptions {
+    /// Who acts; the registered writer where none is named.
+    pub controller: Option<ControllerId>,
+    /// The lease that the caller holds.
+    pub lease: Option<LeaseInstanceId>,
+    /// How long a lease lasts.
+    pub ttl: Option<DurationMs>,
+    /// Whether a person vouches for what is not drained.
+    pub attest_not_drained: bool,
+    /// Whether it asks policy to pass the cooldown.
+    pub override_cooldown: bool,
+}
+
+/// What was gathered right before a call.
+struct Gathered {
+    found: Option<Result<Reading, String>>,
+    evidence: Option<Evidence>,
+}
+
+impl Session {
+    /// Who acts on a service: the named one, else the registered writer.
+    pub(crate) fn controller(
+        state: &ServiceState,
+        named: Option<&ControllerId>,
+    ) -> Result<ControllerId, OpError> {
+        match (named, &state.head.registration) {
+            (Some(named), _) => Ok(named.clone()),
+            (None, Some(registration)) => Ok(registration.writer.clone()),
+            (None, None) => Err(OpError::Internal { what: "an unregistered service".to_owned() }),
+        }
+    }
+
+    /// Starts the next attempt of a key, makes the call and records what became of it.
+    pub(crate) fn carry_out(
+        &mut self,
+        key: &ExecutionKey,
+        options: &CarryOptions,
+    ) -> Result<Report, OpError> {
+        let (state, execution) = self.load(key)?;
+        let is_over = execution.phase.is_finished()
+            || matches!(execution.phase, Phase::Succeeded | Phase::Observed);
+        if is_over && execution.is_live() {
+            return Report::replay(self, key);
+        }
+        let actuator = self.actuator_of(&state)?.ok_or_else(|| no_actuator(&state))?;
+        let controller = Self::controller(&state, options.controller.as_ref())?;
+        self.refuse_early(&state, &execution, &controller)?;
+        let asker = self.asker(&actuator)?;
+        let gathered = self.gather(&state, &execution, &actuator, &asker)?;
+
+        let call_id: CallId = mint("call-")?;
+        let deadline = Deadline::after(actuator.timeout_ms);
+        let start = StartAttempt {
+            key: key.clone(),
+            controller,
+            lease: options.lease.clone(),
+            ttl: options.ttl.unwrap_or(crate::domain::scale::lease::LEASE_TTL_DEFAULT),
+            found: gathered.found,
+            evidence: gathered.evidence.clone(),
+            attest_not_drained: options.attest_not_drained,
+            override_cooldown: options.override_cooldown,
+            call: CallPlan {
+                call_id: call_id.clone(),
+                lease_instance_id: mint("lease:")?,
+                holder: self.place.holder(),
+                deadline_boot_ms: deadline.boot_ms(),
+                timeout: actuator.timeout_ms,
+            },
+        };
+        let prepared = PreparedCall::create(&self.place.calls_dir(), &call_id)?;
+        crash::hit(CrashPoint::AfterCallFile);
+        let ttl = start.ttl;
+        let service = execution.intent.service.clone();
+        let started = self.transition(&service, std::slice::from_ref(key), |_, _| {
+            Ok(Command::Start(Box::new(start)))
+        });
+        let started = match started {
+            Ok(started) => started,
+            Err(error) => {
+                // An unknown commit may have recorded the call: its file proves that it never ran.
+                if !matches!(error, OpError::Ledger(LedgerError::CommitUnknown { .. })) {
+                    drop(prepared);
+                    self.forget_call_id(&call_id);
+                }
+                return Err(error);
+            }
+        };
+        let Some(committed) = started.committed else {
+            drop(prepared);
+            self.forget_call_id(&call_id);
+            return Report::replay(self, key);
+        };
+        let execution = started.state.executions.get(key).cloned().ok_or_else(|| {
+            OpError::Internal { what: format!("{key} was started and is not there") }
+        })?;
+        let Phase::Started { call } = &execution.phase else {
+            return Err(OpError::Internal { what: format!("{key} was started and is not started") });
+        };
+        let made = call::make(
+            self,
+            committed,
+            prepared,
+            &asker,
+            &Started {
+                execution: &execution,
+                call,
+                evidence: gathered.evidence,
+                timeout: actuator.timeout_ms,
+                deadline,
+                ttl,
+            },
+        );
+        self.record_call(&execution, made)
+    }
+
+    /// What can be refused before anybody is asked: the fresh gates look again.
+    fn refuse_early(
+        &self,
+        state: &ServiceState,
+        execution: &Execution,
+        controller: &ControllerId,
+    ) -> Result<(), OpError> {
+        if execution.intent.dry_run || !execution.is_live() {
+            return Err(Rejection::SimulatedKey { key: execution.key().clone() }.into());
+        }
+        let Some(registration) = &state.head.registration else {
+            return Ok(());
+        };
+        if registration.mode.record_mode().is_none() {
+            return Err(Rejection::ExternalOwner {
+                service: registration.service.clone(),
+                mode: registration.mode,
+            }
+            .into());
+        }
+        if *controller != registration.writer {
+            return Err(Rejection::NotWriter {
+                service: registration.service.clone(),
+                given: controller.clone(),
+                writer: registration.writer.clone(),
+            }
+            .into());
+        }
+        match &execution.phase {
+            Phase::Failed { retry_at } if self.now() < *retry_at => Err(Rejection::RetryLater {
+                service: registration.service.clone(),
+                revision: execution.revision(),
+                retry_at: *retry_at,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn gather(
+        &self,
+        state: &ServiceState,
+        execution: &Execution,
+        actuator: &RegisteredActuator,
+        asker: &Asker<'_>,
+    ) -> Result<Gathered, OpError> {
+        let capabilities = actuator.capabilities;
+        let target = &execution.intent.wish.target;
+        let found = if capabilities.inspect {
+            match asker.reading(target, self.now()) {
+                Ok(reading) => Some(Ok(reading)),
+                Err(OpError::Interrupted { signal, .. }) => {
+                    return Err(OpError::Interrupted { signal, key: None });
+                }
+                Err(error) => Some(Err(error.to_string())),
+            }
+        } else {
+            None
+        };
+        let current = match &found {
+            Some(Ok(reading)) => Some(reading.replicas),
+            Some(Err(_)) => None,
+            None => state.head.binding.as_ref().and_then(|binding| binding.replicas),
+        };
+        let drain = state.head.registration.as_ref().map(|r| r.terms.drain);
+        let is_reduction = current.is_none_or(|current| execution.desired() < current);
+        let needs_evidence = is_reduction
+            && drain != Some(Drain::None)
+            && !capabilities.drains_itself
+            && capabilities.evidence;
+        let evidence = if needs_evidence {
+            Some(asker.evidence(target, current, execution.desired())?)
+        } else {
+            None
+        };
+        Ok(Gathered { found, evidence })
+    }
+
+    /// Records what became of a call. What the actuator said must not be lost to a busy ledger.
+    fn record_call(&mut self, execution: &Execution, made: Made) -> Result<Report, OpError> {
+        let Phase::Started { call } = &execution.phase else {
+            return Report::replay(self, execution.key());
+        };
+        let effect = effect_of(&made.end);
+        if !made.stderr.is_empty() {
+            self.keep_stderr(call, &made.stderr);
+        }
+        let command = Command::EndCall {
+            key: execution.key().clone(),
+            attempt: call.attempt,
+            lease_instance_id: call.lease_instance_id.clone(),
+            end: made.end.clone(),
+            ended_at: made.ended_at,
+        };
+        let mut tries = 0;
+        let report = loop {
+            tries += 1;
+            match self.step(execution, command.clone()) {
+                Err(OpError::Ledger(error)) if error.is_busy() && tries < RECORD_TRIES => {}
+                Err(OpError::Ledger(source)) => {
+                    return Err(OpError::Unrecorded {
+                        key: execution.key().clone(),
+                        said: said(&made.end),
+                        source,
+                    });
+                }
+                other => break other?,
+            }
+        };
+        if made.ended_at.is_some() {
+            self.forget_call(call);
+        }
+        if let Some(signal) = made.signal {
+            return Err(OpError::Interrupted { signal, key: Some(execution.key().clone()) });
+        }
+        if report.reply == Reply::Late {
+            self.notice("late_result", "the result came too late and is kept as evidence");
+        }
+        Ok(Report { effect, ..report })
+    }
+
+    fn forget_call_id(&mut self, call_id: &CallId) {
+        let dir = self.place.calls_dir();
+        if let Err(error) = crate::actuator::calls::remove_call(&dir, call_id) {
+            self.notice("call_file_left", format!("a call's file was left behind: {error}"));
+        }
+    }
+}
+
+fn no_actuator(state: &ServiceState) -> OpError {
+    let Some(registration) = &state.head.registration else {
+        return OpError::Internal { what: "an unregistered service has an intent".to_owned() };
+    };
+    let name = registration.actuator.as_ref().map_or_else(String::new, ToString::to_string);
+    if registration.mode.record_mode().is_none() {
+        let (service, mode) = (registration.service.clone(), registration.mode);
+        return Rejection::ExternalOwner { service, mode }.into();
+    }
+    Rejection::NoSuchActuator { name }.into()
+}
+
+fn effect_of(end: &CallEnd) -> Effect {
+    match end {
+        CallEnd::Answered { result, .. } if result.scaled() => Effect::Applied,
+        CallEnd::Answered { result, .. } => match result.error_code() {
+            Some(code) if code.as_str() == "partly_applied" => Effect::Partial,
+            _ => Effect::None,
+        },
+        CallEnd::NotStarted { .. } => Effect::None,
+        CallEnd::Unknown { .. } => Effect::Unknown,
+    }
+}
+
+fn said(end: &CallEnd) -> String {
+    match end {
+        CallEnd::Answered { result, .. } => format!("{:?}", result.state()).to_lowercase(),
+        CallEnd::NotStarted { .. } => "not started".to_owned(),
+        CallEnd::Unknown { why, .. } => why.as_str().to_owned(),
+    }
+}

@@ -1,0 +1,133 @@
+//! What an operation ends with, where it does not end well.
+
+use crate::actuator::error::{BindingError, CallError, HostError, SpawnError};
+use crate::actuator::protocol::AnswerError;
+use crate::domain::canonical::DocumentError;
+use crate::domain::id::{ActuatorName, ExecutionKey};
+use crate::domain::scale::invariant::Violation;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::state::ServiceHead;
+use crate::ledger::LedgerError;
+use crate::policy::PolicyError;
+
+/// Why an operation did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum OpError {
+    /// A rule refused it: nothing has changed.
+    #[error("{rejection}")]
+    Rejected {
+        /// The refusal.
+        rejection: Box<Rejection>,
+        /// The service as it stands, where it is registered.
+        head: Option<Box<ServiceHead>>,
+    },
+    /// The ledger could not be read or written.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A call was made, and what became of it could not be written down.
+    #[error("{key} was called, and what became of it could not be recorded: {source}")]
+    Unrecorded {
+        /// The key.
+        key: ExecutionKey,
+        /// What the actuator had said.
+        said: String,
+        /// Why it could not be written.
+        source: LedgerError,
+    },
+    /// The caller's line or document is wrong.
+    #[error("{message}")]
+    Usage {
+        /// The word for machines.
+        code: &'static str,
+        /// The text.
+        message: String,
+        /// What to type instead.
+        hint: Option<String>,
+    },
+    /// A document is not of its shape.
+    #[error("{what}: {source}")]
+    Document {
+        /// Which document.
+        what: String,
+        /// What is wrong with it.
+        source: DocumentError,
+    },
+    /// The policy is not valid.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// No command serves the actuator on this host, or not the one that was bound.
+    #[error(transparent)]
+    Binding(#[from] BindingError),
+    /// The actuator could not be asked.
+    #[error("asking actuator {actuator} to {op}: {problem}")]
+    Actuator {
+        /// The actuator.
+        actuator: ActuatorName,
+        /// What it was asked.
+        op: &'static str,
+        /// What went wrong.
+        problem: ActuatorProblem,
+        /// What it wrote to stderr, cut.
+        stderr: String,
+    },
+    /// The file of a call could not be handled.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// This host could not be told.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A wait came to its end first.
+    #[error("{what} after {waited}")]
+    TimedOut {
+        /// What was not yet true.
+        what: String,
+        /// How long it was waited for.
+        waited: crate::domain::time::DurationMs,
+        /// The key, where one is named.
+        key: Option<ExecutionKey>,
+    },
+    /// A signal asked this process to end.
+    #[error("ended by signal {signal}")]
+    Interrupted {
+        /// Which.
+        signal: i32,
+        /// The key that was under way, where there was one.
+        key: Option<ExecutionKey>,
+    },
+    /// A state that must not be: a bug.
+    #[error("BUG: {0}")]
+    Broken(#[from] Violation),
+    /// Anything else that the system refused.
+    #[error("{what}")]
+    Internal {
+        /// What.
+        what: String,
+    },
+}
+
+/// Why an actuator could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ActuatorProblem {
+    /// It could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Its answer is not one, or it refused.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// It was not done in time.
+    #[error("no answer within {0}")]
+    TimedOut(crate::domain::time::DurationMs),
+}
+
+impl OpError {
+    /// A usage error without a hint.
+    pub fn usage(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Usage { code, message: message.into(), hint: None }
+    }
+}
+
+impl From<Rejection> for OpError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected { rejection: Box::new(rejection), head: None }
+    }
+}

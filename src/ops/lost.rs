@@ -1,0 +1,160 @@
+//! Finding out whether a started call has ended, and recording it once it has.
+
+use super::error::OpError;
+use super::report::Report;
+use super::session::Session;
+use crate::actuator::calls::{self, CallEnd as ProvedEnd, CallProof};
+use crate::actuator::host::{Whereabouts, whereabouts};
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::attempt::{Call, UnknownWhy};
+use crate::domain::scale::command::{CallEnd, Command};
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::result::Detail;
+use crate::domain::time::Timestamp;
+
+/// What is known about the end of a call from this host.
+pub(crate) enum End {
+    /// It may be running.
+    Alive,
+    /// Its group is dead.
+    Proved {
+        /// Since when.
+        at: Timestamp,
+        /// Whether the actuator was never started.
+        not_started: Option<String>,
+    },
+    /// Its host is another one, or its file is gone: nothing can be proved from here.
+    Unprovable,
+}
+
+impl Session {
+    /// Proves the end of a call, ending what is left of it where its guard is dead.
+    pub(crate) fn prove_end(&self, call: &Call) -> Result<End, OpError> {
+        match whereabouts(&self.place.host_key, &call.holder.host_key) {
+            Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
+            Whereabouts::Elsewhere => Ok(End::Unprovable),
+            Whereabouts::Here => {
+                match calls::prove_end(&self.place.calls_dir(), &call.call_id)? {
+                    CallProof::Alive => Ok(End::Alive),
+                    CallProof::NoFile => Ok(End::Unprovable),
+                    CallProof::Ended { at, how } => Ok(End::Proved {
+                        at,
+                        not_started: match how {
+                            ProvedEnd::NotStarted(why) => Some(why),
+                            ProvedEnd::Exited(_)
+                            | ProvedEnd::Signalled(_)
+                            | ProvedEnd::Deadline
+                            | ProvedEnd::Orphaned
+                            | ProvedEnd::Killed => None,
+                        },
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Whether a started call can be seen to have ended, without touching anything.
+    pub(crate) fn seems_ended(&self, call: &Call) -> bool {
+        match whereabouts(&self.place.host_key, &call.holder.host_key) {
+            Whereabouts::DeadBoot => true,
+            Whereabouts::Elsewhere => false,
+            Whereabouts::Here => {
+                match calls::look(&self.place.calls_dir(), &call.call_id) {
+                    Ok(calls::CallSight::Known(CallProof::Ended { .. }) | calls::CallSight::Unproved) => true,
+                    Ok(calls::CallSight::Known(CallProof::Alive | CallProof::NoFile)) | Err(_) => false,
+                }
+            }
+        }
+    }
+
+    /// Records that a started call has ended without a result. Refuses while it may be alive.
+    pub(crate) fn record_loss(&mut self, execution: &Execution) -> Result<Report, OpError> {
+        let Phase::Started { call } = &execution.phase else {
+            return Report::replay(self, execution.key());
+        };
+        let (end, ended_at) = match self.prove_end(call)? {
+            End::Alive => return Err(self.in_progress(execution)),
+            End::Proved { at, not_started: Some(why) } => {
+                (CallEnd::NotStarted { detail: Detail::cut(&why) }, Some(at))
+            }
+            End::Proved { at, not_started: None } => (lost("its command is gone"), Some(at)),
+            // Elsewhere, the lease is the sign of life; after it, only the deadline proves an end.
+            End::Unprovable if execution.live_lease(self.now()).is_some() => {
+                return Err(self.in_progress(execution));
+            }
+            End::Unprovable => (lost("its command gives no sign of life"), None),
+        };
+        let command = Command::EndCall {
+            key: execution.key().clone(),
+            attempt: call.attempt,
+            lease_instance_id: call.lease_instance_id.clone(),
+            end,
+            ended_at,
+        };
+        let report = self.step(execution, command)?;
+        self.forget_call(call);
+        Ok(report)
+    }
+
+    /// Records, of a call that was given up, that its end has now been proved.
+    pub(crate) fn record_end(&mut self, execution: &Execution) -> Result<(), OpError> {
+        let Phase::RecoveryPending { pending } = &execution.phase else {
+            return Ok(());
+        };
+        if pending.ended_at.is_some() {
+            return Ok(());
+        }
+        if let End::Proved { at, .. } = self.prove_end(&pending.call)? {
+            let command = Command::ProveEnd {
+                key: execution.key().clone(),
+                attempt: pending.call.attempt,
+                ended_at: at,
+            };
+            self.step(execution, command)?;
+            self.forget_call(&pending.call);
+        }
+        Ok(())
+    }
+
+    /// One transition on a key of a known execution.
+    pub(crate) fn step(
+        &mut self,
+        execution: &Execution,
+        command: Command,
+    ) -> Result<Report, OpError> {
+        let key: ExecutionKey = execution.key().clone();
+        let service = execution.intent.service.clone();
+        let transition =
+            self.transition(&service, std::slice::from_ref(&key), |_, _| Ok(command))?;
+        Report::of(transition, &key)
+    }
+
+    /// The call's file has said what it had to say, and the ledger knows it.
+    pub(crate) fn forget_call(&mut self, call: &Call) {
+        if whereabouts(&self.place.host_key, &call.holder.host_key) != Whereabouts::Here {
+            return;
+        }
+        if let Err(error) = calls::remove_call(&self.place.calls_dir(), &call.call_id) {
+            self.notice("call_file_left", format!("a call's file was left behind: {error}"));
+        }
+    }
+
+    fn in_progress(&self, execution: &Execution) -> OpError {
+        match &execution.lease {
+            Some(held) => Rejection::InProgress {
+                service: execution.intent.service.clone(),
+                revision: execution.revision(),
+                held: Box::new(held.clone()),
+            }
+            .into(),
+            None => OpError::Internal {
+                what: format!("{} is started without a lease", execution.key()),
+            },
+        }
+    }
+}
+
+fn lost(why: &str) -> CallEnd {
+    CallEnd::Unknown { why: UnknownWhy::Lost, detail: Detail::cut(why), rollback_required: false }
+}
