@@ -5,4 +5,7 @@
 //! layer needs repair, because it keeps nothing.
 
 pub mod escape;
+pub mod exit;
+pub mod output;
+pub mod problem;
 pub mod table;
