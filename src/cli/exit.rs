@@ -1,0 +1,274 @@
+//! Exit codes: one row per number, and the only place where a class becomes a number.
+//!
+//! Owns the promise about the target that each number makes, and `docs/exit-codes.md`, which is
+//! generated from here. Never decides which row an answer gets. A number once released keeps its
+//! meaning for ever, because scripts branch on it.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use crate::domain::scale::rejection::Class;
+
+/// How a command ends: a row of the exit table (design, section 10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exit {
+    /// 0: as said.
+    Ok,
+    /// 1: a fault of this tool.
+    Internal,
+    /// 2: the line or the document is wrong.
+    Usage,
+    /// 10: what was believed is not so.
+    Conflict,
+    /// 11: somebody else is at it, or one may not.
+    Held,
+    /// 12: policy says no.
+    Denied,
+    /// 13: a colleague must agree.
+    ApprovalRequired,
+    /// 14: too soon after the last change.
+    Cooldown,
+    /// 15: there is no room.
+    Capacity,
+    /// 16: nobody knows whether the target changed.
+    Unknown,
+    /// 17: it failed for good.
+    Failed,
+    /// 18: it failed, and may be tried again.
+    RetryLater,
+    /// 19: as wished so far.
+    NotYet,
+    /// 20: locked or unreachable.
+    Unavailable,
+    /// 21: the ledger cannot be used as it is.
+    LedgerUnusable,
+    /// 22: somebody else owns the count.
+    ExternalOwner,
+    /// 23: the target is not as wished.
+    Diverged,
+    /// 24: there is no such thing.
+    NotFound,
+    /// 25: a fact could not be read or proved.
+    FactUnknown,
+    /// 26: something needs a person.
+    Attention,
+    /// 129: the terminal went away (SIGHUP).
+    HungUp,
+    /// 130: Ctrl-C (SIGINT).
+    Interrupted,
+    /// 143: asked to end (SIGTERM).
+    Terminated,
+}
+
+struct Row {
+    code: u8,
+    word: &'static str,
+    target: &'static str,
+    advice: &'static str,
+}
+
+const fn row(code: u8, word: &'static str, target: &'static str, advice: &'static str) -> Row {
+    Row { code, word, target, advice }
+}
+
+impl Exit {
+    /// Every row, in the order of the numbers.
+    pub const ALL: [Self; 23] = [
+        Self::Ok,
+        Self::Internal,
+        Self::Usage,
+        Self::Conflict,
+        Self::Held,
+        Self::Denied,
+        Self::ApprovalRequired,
+        Self::Cooldown,
+        Self::Capacity,
+        Self::Unknown,
+        Self::Failed,
+        Self::RetryLater,
+        Self::NotYet,
+        Self::Unavailable,
+        Self::LedgerUnusable,
+        Self::ExternalOwner,
+        Self::Diverged,
+        Self::NotFound,
+        Self::FactUnknown,
+        Self::Attention,
+        Self::HungUp,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    const fn row(self) -> Row {
+        match self {
+            Self::Ok => row(0, "ok", "as said", "go on"),
+            Self::Internal => row(1, "internal", "see `applied`", "report it"),
+            Self::Usage => {
+                row(2, "usage", "untouched", "fix the line or the document; out of bounds, too")
+            }
+            Self::Conflict => {
+                row(10, "conflict", "untouched", "read again, decide again; never loop")
+            }
+            Self::Held => row(
+                11,
+                "held",
+                "untouched by you",
+                "same line later; after `not_writer` or `fence_lost`: stop",
+            ),
+            Self::Denied => row(12, "denied", "untouched", "a person"),
+            Self::ApprovalRequired => row(
+                13,
+                "approval_required",
+                "untouched, recorded",
+                "a colleague, then the same line",
+            ),
+            Self::Cooldown => row(14, "cooldown", "untouched", "same line later"),
+            Self::Capacity => row(15, "capacity", "untouched", "another wish"),
+            Self::Unknown => {
+                row(16, "unknown", "**may have changed**", "`scalectl replay`; never a new key")
+            }
+            Self::Failed => row(17, "failed", "unchanged", "a person"),
+            Self::RetryLater => {
+                row(18, "retry_later", "unchanged, or see `applied`", "same line later")
+            }
+            Self::NotYet => row(19, "not_yet", "as wished so far", "same line"),
+            Self::Unavailable => {
+                row(20, "unavailable", "untouched", "locked or unreachable: same line later")
+            }
+            Self::LedgerUnusable => row(21, "ledger_unusable", "untouched", "`scalectl doctor`"),
+            Self::ExternalOwner => row(22, "external_owner", "untouched", "the owner"),
+            Self::Diverged => row(23, "diverged", "differs from the wish", "`scalectl explain`"),
+            Self::NotFound => row(24, "not_found", "untouched", "fix the name or the ledger"),
+            Self::FactUnknown => row(
+                25,
+                "fact_unknown",
+                "untouched",
+                "a fact could not be read or proved: same line once it can",
+            ),
+            Self::Attention => row(26, "attention", "as recorded", "a person"),
+            Self::HungUp => row(129, "interrupted", "see `applied`", "`scalectl replay`"),
+            Self::Interrupted => row(130, "interrupted", "see `applied`", "`scalectl replay`"),
+            Self::Terminated => row(143, "interrupted", "see `applied`", "`scalectl replay`"),
+        }
+    }
+
+    /// The number that the shell sees.
+    pub const fn code(self) -> u8 {
+        self.row().code
+    }
+
+    /// The word in tables and texts.
+    pub const fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    /// What holds for the target, in Markdown.
+    pub const fn target(self) -> &'static str {
+        self.row().target
+    }
+
+    /// What to do next, in Markdown.
+    pub const fn advice(self) -> &'static str {
+        self.row().advice
+    }
+}
+
+impl From<Class> for Exit {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Usage => Self::Usage,
+            Class::Conflict => Self::Conflict,
+            Class::Held => Self::Held,
+            Class::Denied => Self::Denied,
+            Class::ApprovalRequired => Self::ApprovalRequired,
+            Class::Cooldown => Self::Cooldown,
+            Class::Unknown => Self::Unknown,
+            Class::Failed => Self::Failed,
+            Class::RetryLater => Self::RetryLater,
+            Class::NotYet => Self::NotYet,
+            Class::ExternalOwner => Self::ExternalOwner,
+            Class::Diverged => Self::Diverged,
+            Class::NotFound => Self::NotFound,
+            Class::FactUnknown => Self::FactUnknown,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Exit codes
+
+Generated from `src/cli/exit.rs`; a test holds this page equal to it.
+
+The column *the target* is a promise. `applied` is a member of the JSON answer and a line of every
+error text: `no`, `yes`, `partial` or `unknown`.
+
+";
+
+const SCRIPTS: &str = "
+In scripts: `set -o pipefail`, or `scalectl … | tee log` answers with the exit code of `tee`. The
+codes 11, 14, 18, 19, 20 and 25 are worth the same line again, and `retry_after_ms` says when it is
+known. No other code gets better by repeating alone. After 16 a new key could scale twice:
+`scalectl replay` finds out what became of the old one.
+";
+
+/// The text of `docs/exit-codes.md`. `standing` says what each command answers for a key that it
+/// meets in a state: (command, state, exit).
+pub fn exit_codes_markdown(standing: &[(&str, &str, Exit)]) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("| exit | word | the target | what to do |\n| --- | --- | --- | --- |\n");
+    for exit in Exit::ALL {
+        let Row { code, word, target, advice } = exit.row();
+        writeln!(page, "| {code} | {word} | {target} | {advice} |")
+            .expect("BUG: a String takes every text");
+    }
+    page.push_str(SCRIPTS);
+    if !standing.is_empty() {
+        page.push_str("\n## What a command answers for a key in each state\n\n");
+        page.push_str("| command | state | exit | word |\n| --- | --- | --- | --- |\n");
+        for (command, state, exit) in standing {
+            writeln!(page, "| `{command}` | {state} | {} | {} |", exit.code(), exit.word())
+                .expect("BUG: a String takes every text");
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn numbers_and_words_are_unique_and_sorted() {
+        let codes: Vec<u8> = Exit::ALL.map(Exit::code).to_vec();
+        assert!(codes.is_sorted(), "{codes:?}");
+        assert_eq!(codes.iter().collect::<BTreeSet<_>>().len(), Exit::ALL.len());
+        // The three signals share their word.
+        let words = Exit::ALL.map(Exit::word);
+        assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), codes.len() - 2);
+        assert_eq!(codes[3..20], (10..=26).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn the_page_of_exit_codes_is_the_generated_one() {
+        let committed = include_str!("../../docs/exit-codes.md");
+        crate::cli::problem::hold_committed("docs/exit-codes.md", committed, &page());
+    }
+
+    fn page() -> String {
+        exit_codes_markdown(&[])
+    }
+
+    #[test]
+    fn the_standing_table_follows_when_there_is_one() {
+        let page = exit_codes_markdown(&[("observe", "accepted", Exit::Conflict)]);
+        assert!(page.ends_with("| `observe` | accepted | 10 | conflict |\n"), "{page}");
+    }
+}

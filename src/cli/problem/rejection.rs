@@ -1,0 +1,172 @@
+//! Refusals as problems: one arm for each, so that none is forgotten.
+
+use super::rejection_facts as facts;
+use super::{HeldBy, Problem, ProblemContext};
+use crate::cli::exit::Exit;
+use crate::cli::output::Applied;
+use crate::domain::id::{IntentRevision, ServiceName};
+use crate::domain::scale::lease::HeldLease;
+use crate::domain::scale::rejection::Rejection;
+
+impl Problem {
+    /// A refusal with its facts and the way on.
+    pub fn from_rejection(rejection: &Rejection, context: &ProblemContext) -> Self {
+        let problem = Self {
+            retryable: rejection.is_retryable(),
+            ..Self::new(rejection.code(), Exit::from(rejection.class()), rejection.to_string())
+        };
+        let problem = problem.applied(context).retry_at(context, rejection.retry_at());
+        about(problem, rejection, context)
+    }
+
+    fn held(self, held: &HeldLease) -> Self {
+        Self { held_by: Some(HeldBy::from(held)), ..self }
+    }
+}
+
+/// How a person names an intent: `web@18`.
+pub(super) fn at(service: &ServiceName, revision: IntentRevision) -> String {
+    format!("{service}@{revision}")
+}
+
+/// The table of the refusals. Long on purpose: every arm is a row, and no row is a default.
+fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
+    match rejection {
+        Rejection::OutOfBounds { service, desired, min, max, .. } => {
+            facts::out_of_bounds(p, c, service, *desired, *min, *max)
+        }
+        Rejection::FenceMissing { service } => p
+            .hint("add --fence EPOCH.TOKEN as the writer has it; the newest is shown by")
+            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::FenceTooFar { service, epoch, token, mark_epoch, mark_token } => p
+            .values(format!("{mark_epoch}.{mark_token}"), format!("{epoch}.{token}"))
+            .hint("such a jump would lock the next writers out; the newest fence is shown by")
+            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::Contradiction(_) => {
+            p.hint("say one or the other; what goes together is told by").run(c.command(&help(c)))
+        }
+        Rejection::StaleRevision { service, expected, actual, current } => {
+            facts::stale_revision(p, c, service, (*expected, *actual), current.as_ref())
+        }
+        Rejection::StaleUnitRevision { service, expected, actual } => p
+            .values(*expected, *actual)
+            .hint("look at the settings as they are now, then decide again")
+            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::KeyConflict { service, revision, differences, .. } => {
+            facts::key_conflict(p, c, &at(service, *revision), differences)
+        }
+        Rejection::SimulatedKey { key } => p
+            .hint("the live step needs a key of its own; the simulation is shown by")
+            .run(c.command(&["intent", "show", key.as_str()])),
+        Rejection::LiveKey { key, state } => p
+            .values("accepted", *state)
+            .hint("a simulation needs a key of its own; what this one came to is told by")
+            .run(c.command(&["explain", key.as_str()])),
+        Rejection::IntentIdConflict { key, .. } => p
+            .hint("a new wish needs a new intent id or the next revision; look at the old one with")
+            .run(c.command(&["intent", "show", key.as_str()])),
+        Rejection::ModeMismatch { service, registered, submitted } => p
+            .values(*registered, *submitted)
+            .hint("make the record for the registered mode; the settings are shown by")
+            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::TargetChanged { service, part, expected, actual, .. } => {
+            facts::target_changed(p, c, service, *part, expected, actual)
+        }
+        Rejection::PremiseMoved { service, expected, actual } => p
+            .values(expected.get(), actual.get())
+            .hint("look at it, then decide again on the count that is there")
+            .run(c.command(&["status", service.as_str()])),
+        Rejection::OthersIntent { service, revision, .. } => p
+            .hint("ask them first; --supersede ends it knowingly; look at it with")
+            .run(c.command(&["intent", "show", &at(service, *revision)])),
+        Rejection::WrongState { service, revision, phase, .. } => {
+            facts::wrong_state(p, c, &at(service, *revision), phase)
+        }
+        Rejection::InFlight { service, revision, state, held, .. } => {
+            facts::in_flight(p, c, &at(service, *revision), state, held.as_ref())
+        }
+        Rejection::InProgress { service, revision, held }
+        | Rejection::LeaseHeld { service, revision, held } => facts::waits_for(p, c, held)
+            .held(held)
+            .hint("wait for it with the first, or run this same line again later")
+            .run(c.command(&["observe", &at(service, *revision), "--wait"]))
+            .again(c),
+        Rejection::NotWriter { service, given, writer } => p
+            .values(writer.as_str(), given.as_str())
+            .hint("stop: only its writer may act on it; who that is and why is shown by")
+            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::FenceLost { service, epoch, token, mark_epoch, mark_token } => p
+            .values(format!("{mark_epoch}.{mark_token}"), format!("{epoch}.{token}"))
+            .hint("stop: a newer writer has taken over; what is wished now is told by")
+            .run(c.command(&["status", service.as_str()])),
+        Rejection::FenceExpired { service, revision, expires_at } => p
+            .fact("ended", format!("{} ago", c.now.since(*expires_at)))
+            .hint("wish it anew, with a longer --valid-for; what became of this one is told by")
+            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::FenceTooShort { service, revision, expires_at, needed } => p
+            .values(needed.as_millis(), expires_at.since(c.now).as_millis())
+            .fact("left", expires_at.since(c.now).to_string())
+            .hint("wish it anew, with a longer --valid-for; what became of this one is told by")
+            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::LeaseLost { key, held, .. } => {
+            facts::lease_lost(p, c, key.as_str(), held.as_deref())
+        }
+        Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
+        Rejection::ApprovalRequired { service, revision, until } => p
+            .fact("proposal", format!("recorded, open for {}", until.since(c.now)))
+            .hint("a colleague answers it, then run this same line again, or add --wait-approval")
+            .run(c.command(&["explain", &at(service, *revision)]))
+            .again(c),
+        Rejection::Cooldown { service, last, until, .. } => {
+            facts::cooldown(p, c, service, last, *until)
+        }
+        Rejection::OutcomeUnknown { service, revision, why, until, .. } => facts::outcome_unknown(
+            Problem { applied: Applied::Unknown, ..p },
+            c,
+            service,
+            *revision,
+            *why,
+            *until,
+        ),
+        Rejection::RetryLater { service, revision, retry_at } => {
+            facts::in_time(p, c, "due", *retry_at)
+                .hint("run this same line again then, or let what is due be done by")
+                .run(c.command(&["replay", &at(service, *revision)]))
+        }
+        Rejection::QuietTime { service, revision, until } => facts::in_time(p, c, "quiet", *until)
+            .hint("run this same line again then; what is waited for is told by")
+            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::WaitsBehind { service, behind, state, .. } => {
+            facts::waits_behind(p, c, &at(service, *behind), state)
+        }
+        Rejection::ExternalOwner { service, mode } => p
+            .fact("mode", mode.as_str())
+            .hint("change the count where it is owned, or take it over")
+            .run(c.command(&["service", "mode", service.as_str(), "native", "--reason", "…"])),
+        Rejection::ReadingDiffers { service, revision, desired, actual } => p
+            .values(desired.get(), actual.get())
+            .hint("a person's word needs a reading that agrees; all that is known is told by")
+            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::NoSuchService { .. } => facts::not_found(p, c, "service")
+            .hint("fix the name or the ledger; the services of this one are listed by")
+            .run(c.command(&["service", "list"])),
+        Rejection::NoSuchKey { .. } => facts::not_found(p, c, "key or SERVICE@REVISION")
+            .hint("fix the key or the ledger; what this one knows is listed by")
+            .run(c.command(&["status"])),
+        Rejection::NoSuchActuator { name } => facts::not_found(p, c, "actuator")
+            .hint("fix the name or the ledger, or register it")
+            .run(c.command(&["actuator", "put", name, "--", "…"])),
+        Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
+        Rejection::ClockSkew { now, mark, .. } => p
+            .values(mark.to_string(), now.to_string())
+            .fact("behind", mark.since(*now).to_string())
+            .hint(
+                "set the clock of this host; if the ledger's mark is wrong, a person lifts it with",
+            )
+            .run(c.command(&["help", "clock", "accept"])),
+    }
+}
+
+fn help(context: &ProblemContext) -> Vec<&str> {
+    std::iter::once("help").chain(context.verb.iter().map(String::as_str)).collect()
+}

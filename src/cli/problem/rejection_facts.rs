@@ -1,0 +1,382 @@
+//! The facts and the way on of the refusals that have more to tell than a line.
+
+use serde_json::json;
+
+use super::rejection::at;
+use super::{HeldBy, Problem, ProblemContext};
+use crate::domain::id::{IntentRevision, Replicas, ServiceName};
+use crate::domain::scale::attempt::UnknownWhy;
+use crate::domain::scale::execution::Phase;
+use crate::domain::scale::lease::HeldLease;
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
+use crate::domain::scale::rejection::{Difference, MissingFact, TargetPart};
+use crate::domain::scale::state::{CurrentIntent, LastEffect};
+use crate::domain::time::Timestamp;
+
+pub(super) fn out_of_bounds(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    desired: Replicas,
+    min: Replicas,
+    max: Replicas,
+) -> Problem {
+    let flag = if desired > max { "--max" } else { "--min" };
+    p.values(json!({"min": min, "max": max}), desired.get())
+        .hint(format!("wish {min} to {max}, or register another bound first"))
+        .run(c.command(&["service", "put", service.as_str(), flag, &desired.to_string()]))
+}
+
+pub(super) fn stale_revision(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    (expected, actual): (u64, u64),
+    current: Option<&CurrentIntent>,
+) -> Problem {
+    let p = p.values(expected, actual);
+    let p = match current {
+        Some(current) => p.fact(
+            "newest",
+            format!(
+                "{}, accepted {} ago: {} replicas by {}, \"{}\"",
+                at(service, current.intent_revision),
+                c.now.since(current.accepted_at),
+                current.desired_replicas,
+                current.actor,
+                current.reason,
+            ),
+        ),
+        None => p.fact("newest", "no intent was accepted yet"),
+    };
+    if actual == 0 {
+        return p
+            .hint("the first intent is put with --expect-revision 0; look at the service with")
+            .run(c.command(&["status", service.as_str()]));
+    }
+    p.hint(format!("put again with --expect-revision {actual} after a look at it with"))
+        .run(c.command(&["intent", "show", &format!("{service}@{actual}")]))
+}
+
+pub(super) fn key_conflict(
+    p: Problem,
+    c: &ProblemContext,
+    intent: &str,
+    differences: &[Difference],
+) -> Problem {
+    let pick = |value: fn(&Difference) -> &String| {
+        let pair = |d: &Difference| (d.field.clone(), value(d).clone().into());
+        differences.iter().map(pair).collect::<serde_json::Map<_, _>>()
+    };
+    let p = p.values(pick(|d| &d.stored), pick(|d| &d.submitted));
+    let tell = |p: Problem, difference: &Difference| {
+        let Difference { field, stored, submitted } = difference;
+        p.fact(field, format!("{stored} stored, {submitted} submitted"))
+    };
+    differences
+        .iter()
+        .fold(p, tell)
+        .hint(
+            "a new wish needs a new key, and what varies between runs goes into --ref, not \
+             --reason; the stored one is shown by",
+        )
+        .run(c.command(&["intent", "show", intent]))
+}
+
+pub(super) fn target_changed(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    part: TargetPart,
+    expected: &str,
+    actual: &str,
+) -> Problem {
+    let p = p.values(expected, actual);
+    let service = service.as_str();
+    match part {
+        TargetPart::Uid => p.hint("it is another object. If that one is meant").run(c.command(&[
+            "service",
+            "bind",
+            service,
+            "--accept-uid",
+            actual,
+            "--reason",
+            "…",
+        ])),
+        TargetPart::Version | TargetPart::Generation | TargetPart::Replicas => p
+            .hint("somebody else changed it: look at what is there, then wish anew")
+            .run(c.command(&["service", "bind", service]))
+            .run(c.command(&["explain", service])),
+        TargetPart::Cluster | TargetPart::Runtime | TargetPart::Workload => p
+            .hint("the record is about another target; the registered one is shown by")
+            .run(c.command(&["service", "show", service])),
+    }
+}
+
+pub(super) fn wrong_state(p: Problem, c: &ProblemContext, intent: &str, phase: &Phase) -> Problem {
+    let (p, hint, words) = match phase {
+        Phase::Proposed { until } => (
+            p.fact("left", until.since(c.now).to_string()),
+            "a colleague must answer it first; what is asked is told by",
+            vec!["explain", intent],
+        ),
+        Phase::Accepted => (p, "it has not started; carry it out with", vec!["actuate", intent]),
+        Phase::Started { call } => (
+            p.fact(
+                "started",
+                format!("{} ago, attempt {}", c.now.since(call.started_at), call.attempt),
+            ),
+            "its call is under way; wait for it with",
+            vec!["observe", intent, "--wait"],
+        ),
+        Phase::RecoveryPending { pending } => (
+            p.fact(
+                "unknown",
+                format!("attempt {}: {}", pending.call.attempt, why_text(pending.why)),
+            ),
+            "nobody knows what its call did; find out with",
+            vec!["replay", intent],
+        ),
+        Phase::Failed { retry_at } => (
+            in_time(p, c, "due", *retry_at),
+            "it failed, and an attempt is left; let it be tried with",
+            vec!["replay", intent],
+        ),
+        Phase::Succeeded | Phase::Observed => (
+            p,
+            "it is done, and waits for readings; wait for them with",
+            vec!["observe", intent, "--wait"],
+        ),
+        Phase::Superseded { by, .. } => (
+            p.fact("by", format!("intent revision {by}")),
+            "a newer wish ended it, and a new wish needs a new key; look back with",
+            vec!["explain", intent],
+        ),
+        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn => (
+            p,
+            "it is finished, and a new wish needs a new key; look back with",
+            vec!["explain", intent],
+        ),
+    };
+    p.hint(hint).run(c.command(&words))
+}
+
+pub(super) fn in_flight(
+    p: Problem,
+    c: &ProblemContext,
+    intent: &str,
+    state: &str,
+    held: Option<&HeldLease>,
+) -> Problem {
+    let p = match held {
+        Some(held) => Problem { held_by: Some(HeldBy::from(held)), ..waits_for(p, c, held) },
+        None => p,
+    };
+    match state {
+        "recovery_pending" => p
+            .hint("find out what became of it, then run this same line again")
+            .run(c.command(&["replay", intent])),
+        "failed" => p
+            .hint("let it be tried again, or end it, or wait behind it with --queue")
+            .run(c.command(&["replay", intent]))
+            .run(c.command(&["intent", "abandon", intent])),
+        _ => p
+            .hint("wait for it, then run this same line again; or wait behind it with --queue")
+            .run(c.command(&["observe", intent, "--wait"])),
+    }
+}
+
+/// The holder of a lease and the time that is left of it.
+pub(super) fn waits_for(p: Problem, c: &ProblemContext, held: &HeldLease) -> Problem {
+    let (lease, holder) = (&held.lease, &held.holder);
+    p.fact("holder", format!("{} on {}, pid {}", lease.controller_id, holder.host, holder.pid))
+        .fact("left", lease.expires_at.since(c.now).to_string())
+}
+
+pub(super) fn lease_lost(
+    p: Problem,
+    c: &ProblemContext,
+    key: &str,
+    held: Option<&HeldLease>,
+) -> Problem {
+    match held {
+        Some(held) => Problem { held_by: Some(HeldBy::from(held)), ..waits_for(p, c, held) }
+            .hint("somebody else has it now: stop, or wait for them with")
+            .run(c.command(&["observe", key, "--wait"])),
+        None => p
+            .fact("holder", "nobody: it ran out, was released or had its result")
+            .hint("what became of the key is told by the first; a new lease is given by the second")
+            .run(c.command(&["explain", key]))
+            .run(c.command(&["lease", "acquire", key])),
+    }
+}
+
+pub(super) fn denied(
+    p: Problem,
+    c: &ProblemContext,
+    actor: &str,
+    answer: &PolicyAnswer,
+) -> Problem {
+    let Some(digest) = answer.policy_digest else {
+        return p
+            .fact("rule", "no policy is set, and without one nothing may touch a target")
+            .hint("set a policy; one to begin with is printed by")
+            .run(c.command(&["policy", "template", "local"]));
+    };
+    let rules: Vec<String> = answer
+        .rules
+        .iter()
+        .map(|rule| format!("\"{}\" ({}:{}) {}s it", rule.id, rule.file, rule.line, rule.effect))
+        .collect();
+    let rule = if rules.is_empty() { "none permits it".to_owned() } else { rules.join("; ") };
+    let p = p.fact("rule", rule);
+    let p = if answer.errors.is_empty() {
+        p
+    } else {
+        p.fact("error", format!("{} (a rule that fails denies)", answer.errors.join("; ")))
+    };
+    let p = p
+        .fact("seen", format!("actor {actor} (claim), action {}", answer.action.as_str()))
+        .fact("policy", digest.to_string());
+    let emergency = match answer.action {
+        PolicyAction::ScaleUp | PolicyAction::ScaleDown | PolicyAction::ScaleToZero => {
+            "in an emergency add --break-glass and --incident; "
+        }
+        PolicyAction::Propose
+        | PolicyAction::Approve
+        | PolicyAction::OverrideCooldown
+        | PolicyAction::BreakGlass
+        | PolicyAction::Settle
+        | PolicyAction::Attest
+        | PolicyAction::Override
+        | PolicyAction::Relocate
+        | PolicyAction::Register
+        | PolicyAction::SetPolicy
+        | PolicyAction::Administer => "",
+    };
+    match &c.wish {
+        Some(wish) => p
+            .hint(format!("{emergency}every rule and what it saw is told by"))
+            .run(c.command(&["policy", "test", wish, "--actor", actor])),
+        None => p.hint(format!("{emergency}it needs somebody with that right, or another policy")),
+    }
+}
+
+pub(super) fn cooldown(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    last: &LastEffect,
+    until: Timestamp,
+) -> Problem {
+    let from = last.from.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let what = format!("{}, {from} → {}", at(service, last.intent_revision), last.to);
+    in_time(
+        p.fact("by", format!("{}, {what}, ended {}", last.actor, last.ended_at)),
+        c,
+        "clear",
+        until,
+    )
+    .hint("run this same line again then; what it counts from is told by")
+    .run(c.command(&["cooldown", service.as_str()]))
+    .again(c)
+}
+
+/// The instant from which something holds, and how far away it is.
+pub(super) fn in_time(p: Problem, c: &ProblemContext, label: &str, at: Timestamp) -> Problem {
+    if at <= c.now {
+        p.fact(label, format!("since {at}"))
+    } else {
+        p.fact(label, format!("at {at}, in {}", at.since(c.now)))
+    }
+}
+
+pub(super) fn outcome_unknown(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    revision: IntentRevision,
+    why: UnknownWhy,
+    until: Option<Timestamp>,
+) -> Problem {
+    let intent = at(service, revision);
+    let p = p.fact("why", why_text(why));
+    let p = match until {
+        Some(until) => p.fact("late", late_text(c, until)),
+        None => p,
+    };
+    p.fact("blocked", format!("{service} starts nothing else until this is settled"))
+        .hint("never use a new key for it: it could be done twice. Find out what became of it with")
+        .run(c.command(&["replay", &intent]))
+}
+
+fn late_text(c: &ProblemContext, until: Timestamp) -> String {
+    if until <= c.now {
+        return format!("no effect is waited for any more, since {until}");
+    }
+    format!("an effect may still arrive until {until}, for {}", until.since(c.now))
+}
+
+const fn why_text(why: UnknownWhy) -> &'static str {
+    match why {
+        UnknownWhy::TimedOut => "the actuator gave no answer in its time",
+        UnknownWhy::Killed => "the actuator died by a signal",
+        UnknownWhy::Garbled => "the answer of the actuator was not a valid one",
+        UnknownWhy::SaidUnknown => "the actuator itself does not know",
+        UnknownWhy::Interrupted => "the command was ended while the call was made",
+        UnknownWhy::Lost => "the command that made the call is gone",
+        UnknownWhy::Unrecorded => "the ledger could not be written after the call",
+    }
+}
+
+pub(super) fn waits_behind(p: Problem, c: &ProblemContext, behind: &str, state: &str) -> Problem {
+    match state {
+        "recovery_pending" | "failed" => p
+            .hint("let that one come to an end, then run this same line again")
+            .run(c.command(&["replay", behind]))
+            .again(c),
+        _ => p
+            .hint("wait for that one, then run this same line again")
+            .run(c.command(&["observe", behind, "--wait"]))
+            .again(c),
+    }
+}
+
+pub(super) fn not_found(p: Problem, c: &ProblemContext, noun: &str) -> Problem {
+    let p = p.fact("looked for", noun);
+    match &c.ledger {
+        Some(ledger) => p.fact("ledger", super::without_password(ledger)),
+        None => p,
+    }
+}
+
+pub(super) fn fact_unknown(
+    p: Problem,
+    c: &ProblemContext,
+    service: &ServiceName,
+    fact: &MissingFact,
+) -> Problem {
+    let service = service.as_str();
+    match fact {
+        MissingFact::Evidence => p
+            .hint(
+                "give a source of evidence, or vouch for it by name: --attest not-drained. \
+                 What is asked is told by",
+            )
+            .run(c.command(&["explain", service])),
+        MissingFact::EvidenceSays { part, expected, actual } => p
+            .fact(*part, format!("{actual}, and {expected} is asked"))
+            .values(expected.as_str(), actual.as_str())
+            .hint("run this same line again once it is so; what is asked is told by")
+            .run(c.command(&["explain", service]))
+            .again(c),
+        MissingFact::Count { .. } | MissingFact::Reading => p
+            .hint("run this same line again once the target can be read; try it with")
+            .run(c.command(&["service", "bind", service]))
+            .again(c),
+        MissingFact::Cooldown { by } => p
+            .hint("find out what became of it, then run this same line again")
+            .run(c.command(&["replay", &format!("{service}@{by}")]))
+            .again(c),
+    }
+}
