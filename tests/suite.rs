@@ -1,1 +1,3 @@
-//! The integration tests: one binary.
+//! The one binary of integration tests.
+
+mod guard;

@@ -1,0 +1,371 @@
+//! Call files: one per guarded call, locked while its guard lives, and what they prove.
+//!
+//! Owns `<state_home>/scalectl/calls/`. A file is created and locked by the parent before the
+//! ledger records `started`; the lock passes to the guard, which writes whole lines and nothing
+//! else:
+//!
+//! ```text
+//! session <id> <start time of the guard>      before the actuator is spawned, and synced
+//! group <id> <start time of the actuator>     right after
+//! ended <how> <wall clock in microseconds>    when the group is empty
+//! ```
+//!
+//! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After
+//! any crash of either, [`prove_end`] ends what is left. It means nothing on another host or boot,
+//! which the caller rules out first ([`super::host::whereabouts`]). After a crash of the machine a
+//! file may be lost or cut; then the boot is another one too.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::error::CallError;
+use super::host::{Deadline, wall_now};
+use super::procfs::{self, Session};
+use crate::domain::id::CallId;
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// Far more than the three lines of a guard.
+const FILE_BYTES_MAX: u64 = 16 * 1024;
+/// The longest reason that a guard writes for not starting the actuator.
+const REASON_BYTES_MAX: usize = 1024;
+/// How long [`prove_end`] kills what is left before it says that it cannot.
+const KILL_MS_MAX: u64 = 5000;
+/// How long it waits for another prover of the same call.
+const PROVER_MS_MAX: u64 = 250;
+
+/// How a guarded call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallEnd {
+    /// The actuator exited with this code.
+    Exited(i32),
+    /// This signal ended the actuator.
+    Signalled(i32),
+    /// The guard killed it at its deadline.
+    Deadline,
+    /// The guard ended it, because its parent was gone.
+    Orphaned,
+    /// The actuator was never started.
+    NotStarted(String),
+    /// The guard was killed, and [`prove_end`] killed what it had left.
+    Killed,
+}
+
+/// What is known about the end of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallProof {
+    /// Its guard (or its parent, or another prover) holds the lock: it may be running.
+    Alive,
+    /// No process of it is left.
+    Ended {
+        /// Since when, on the wall clock of this host.
+        at: Timestamp,
+        /// How it ended.
+        how: CallEnd,
+    },
+    /// There is no such file: nothing is known here.
+    NoFile,
+}
+
+/// What can be seen of a call without touching it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallSight {
+    /// As [`prove_end`] would answer.
+    Known(CallProof),
+    /// Its guard is gone and has not written an end: processes of it may be left.
+    Unproved,
+}
+
+/// A call file that was created and locked for a call that is about to start.
+///
+/// Dropping it gives the lock up, which then proves that the call was never started.
+#[derive(Debug)]
+pub struct PreparedCall {
+    dir: PathBuf,
+    call_id: CallId,
+    file: File,
+}
+
+impl PreparedCall {
+    /// Creates the directory (0700) if there is none, and in it the locked file (0600) of a call.
+    pub fn create(dir: &Path, call_id: &CallId) -> Result<Self, CallError> {
+        let path = path_of(dir, call_id)?;
+        prepare_dir(dir)?;
+        let mut options = File::options();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        let file = options.open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => CallError::Exists { path: path.clone() },
+            _ => failed("creating the call file", &path)(source),
+        })?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|error| failed("locking the call file", &path)(error.into()))?;
+        Ok(Self { dir: dir.to_owned(), call_id: call_id.clone(), file })
+    }
+
+    /// The call.
+    pub fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    /// The directory, and the file with the lock.
+    pub(super) fn into_parts(self) -> (PathBuf, CallId, File) {
+        (self.dir, self.call_id, self.file)
+    }
+}
+
+fn prepare_dir(dir: &Path) -> Result<(), CallError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(failed("creating the directory of call files", dir))?;
+    let found = fs::metadata(dir).map_err(failed("inspecting the directory of call files", dir))?;
+    let refuse = |why| Err(CallError::Unsafe { path: dir.to_owned(), why });
+    if found.mode() & 0o022 != 0 {
+        return refuse("may be written by others (chmod 700)");
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return refuse("belongs to another user");
+    }
+    Ok(())
+}
+
+fn path_of(dir: &Path, call_id: &CallId) -> Result<PathBuf, CallError> {
+    // An identifier begins with a letter or digit, so without a slash it stays in its directory.
+    if call_id.as_str().contains('/') {
+        return Err(CallError::Unnameable(call_id.clone()));
+    }
+    Ok(dir.join(call_id.as_str()))
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CallError {
+    let path = path.to_owned();
+    move |source| CallError::Io { doing, path, source }
+}
+
+/// What can be seen of a call of this host and boot. Writes nothing and ends nothing.
+pub fn look(dir: &Path, call_id: &CallId) -> Result<CallSight, CallError> {
+    let path = path_of(dir, call_id)?;
+    let Some(mut file) = open(&path)? else { return Ok(CallSight::Known(CallProof::NoFile)) };
+    if !try_lock(&file, FlockOperation::NonBlockingLockShared, &path)? {
+        return Ok(CallSight::Known(CallProof::Alive));
+    }
+    Ok(match read(&mut file, &path)?.verdict() {
+        Verdict::Ended(at, how) => CallSight::Known(CallProof::Ended { at, how }),
+        Verdict::Unproved(..) => CallSight::Unproved,
+    })
+}
+
+/// Proves that a call of this host and boot has ended, by ending what its guard has left if the
+/// guard is gone. It holds the lock while it does so.
+///
+/// What is left is the actuator's process group, or the whole session if the guard had no time to
+/// write the group down. Blocks for at most about five seconds.
+pub fn prove_end(dir: &Path, call_id: &CallId) -> Result<CallProof, CallError> {
+    let patience = Deadline::after(DurationMs::from_millis(PROVER_MS_MAX));
+    loop {
+        match look(dir, call_id)? {
+            CallSight::Known(proof) => return Ok(proof),
+            CallSight::Unproved => {}
+        }
+        if let Some(proof) = end_leftovers(dir, call_id)? {
+            return Ok(proof);
+        }
+        // Another prover, or somebody who looks, holds the lock for a moment.
+        if patience.is_past() {
+            return Ok(CallProof::Alive);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// None if the lock could not be had.
+fn end_leftovers(dir: &Path, call_id: &CallId) -> Result<Option<CallProof>, CallError> {
+    let path = path_of(dir, call_id)?;
+    let Some(mut file) = open(&path)? else { return Ok(Some(CallProof::NoFile)) };
+    if !try_lock(&file, FlockOperation::NonBlockingLockExclusive, &path)? {
+        return Ok(None);
+    }
+    let content = read(&mut file, &path)?;
+    let (session, group) = match content.verdict() {
+        Verdict::Ended(at, how) => return Ok(Some(CallProof::Ended { at, how })),
+        Verdict::Unproved(session, group) => (session, group),
+    };
+    kill_all(call_id, session, group)?;
+    let (at, how) = (wall_now(), CallEnd::Killed);
+    // A torn last line goes, or the new one would be its end.
+    file.set_len(content.whole_bytes).map_err(failed("cutting the call file", &path))?;
+    file.write_all(ended_line(&how, at).as_bytes())
+        .map_err(failed("writing the call file", &path))?;
+    Ok(Some(CallProof::Ended { at, how }))
+}
+
+fn kill_all(call_id: &CallId, session: Session, group: Option<i32>) -> Result<(), CallError> {
+    let scanning = failed("scanning", Path::new("/proc"));
+    let until = Deadline::after(DurationMs::from_millis(KILL_MS_MAX));
+    let mut pause_ms = 1;
+    loop {
+        let left = match procfs::kill_living(session, group) {
+            Ok(left) => left,
+            Err(error) => return Err(scanning(error)),
+        };
+        let Some(some) = left.first() else { return Ok(()) };
+        if until.is_past() {
+            let (call_id, count, pid) = (call_id.clone(), left.len(), some.pid);
+            return Err(CallError::Survivors { call_id, count, pid });
+        }
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        pause_ms = (pause_ms * 2).min(50);
+    }
+}
+
+/// Removes the file of a call that has ended. That there is none is no error.
+///
+/// Only for calls whose end the ledger has recorded: afterwards nothing is known about them here.
+pub fn remove_call(dir: &Path, call_id: &CallId) -> Result<(), CallError> {
+    let path = path_of(dir, call_id)?;
+    let Some(file) = open(&path)? else { return Ok(()) };
+    if !try_lock(&file, FlockOperation::NonBlockingLockShared, &path)? {
+        return Err(CallError::Alive(call_id.clone()));
+    }
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("removing the call file", &path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open(path: &Path) -> Result<Option<File>, CallError> {
+    match File::options().read(true).append(true).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("opening the call file", path)(error)),
+    }
+}
+
+fn try_lock(file: &File, how: FlockOperation, path: &Path) -> Result<bool, CallError> {
+    match flock(file, how) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(failed("locking the call file", path)(error.into())),
+    }
+}
+
+/// What a call file says, in whole lines.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Content {
+    session: Option<Session>,
+    group: Option<i32>,
+    ended: Option<(Timestamp, CallEnd)>,
+    whole_bytes: u64,
+}
+
+enum Verdict {
+    Ended(Timestamp, CallEnd),
+    Unproved(Session, Option<i32>),
+}
+
+impl Content {
+    fn verdict(self: &Content) -> Verdict {
+        match (&self.ended, self.session) {
+            (Some((at, how)), _) => Verdict::Ended(*at, how.clone()),
+            (None, Some(session)) => Verdict::Unproved(session, self.group),
+            (None, None) => Verdict::Ended(
+                wall_now(),
+                CallEnd::NotStarted("its parent or guard ended before".to_owned()),
+            ),
+        }
+    }
+}
+
+fn read(file: &mut File, path: &Path) -> Result<Content, CallError> {
+    let nonsense =
+        |line, why: &str| CallError::Nonsense { path: path.to_owned(), line, why: why.to_owned() };
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    let read = read.map_err(failed("reading the call file", path))? as u64;
+    if read > FILE_BYTES_MAX {
+        return Err(nonsense(1, "it is far too long"));
+    }
+    parse(&bytes).map_err(|(line, why)| nonsense(line, why))
+}
+
+/// A last line without its end is torn and counts for nothing: the guard acts only on whole ones.
+fn parse(bytes: &[u8]) -> Result<Content, (usize, &'static str)> {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut content = Content { whole_bytes: whole as u64, ..Content::default() };
+    for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let at = index + 1;
+        let line = std::str::from_utf8(line).map_err(|_| (at, "it is not UTF-8"))?;
+        let line = line.trim_end_matches('\n');
+        if content.ended.is_some() {
+            return Err((at, "nothing may follow the end"));
+        }
+        if let Some(rest) = line.strip_prefix("session ") {
+            let (id, leader_start_ticks) = parse_pair(rest).ok_or((at, "a pid and a time"))?;
+            let session = Session { id, leader_start_ticks };
+            if content.session.replace(session).is_some() {
+                return Err((at, "a second session"));
+            }
+        } else if let Some(rest) = line.strip_prefix("group ") {
+            let (id, _) = parse_pair(rest).ok_or((at, "a pid and a time"))?;
+            if content.session.is_none() || content.group.replace(id).is_some() {
+                return Err((at, "a group out of place"));
+            }
+        } else if let Some(rest) = line.strip_prefix("ended ") {
+            content.ended = Some(parse_end(rest).ok_or((at, "no known kind of end"))?);
+        } else {
+            return Err((at, "no known kind of line"));
+        }
+    }
+    Ok(content)
+}
+
+fn parse_pair(text: &str) -> Option<(i32, u64)> {
+    let (id, ticks) = text.split_once(' ')?;
+    let id = id.parse().ok().filter(|id| *id > 1)?;
+    Some((id, ticks.parse().ok()?))
+}
+
+fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
+    let (how, micros) = text.rsplit_once(' ')?;
+    let at = Timestamp::from_micros(micros.parse().ok()?)?;
+    let how = match how.split_once(' ').unwrap_or((how, "")) {
+        ("exit", code) => CallEnd::Exited(code.parse().ok()?),
+        ("signal", signal) => CallEnd::Signalled(signal.parse().ok()?),
+        ("spawn_failed", reason) => CallEnd::NotStarted(reason.to_owned()),
+        ("deadline", "") => CallEnd::Deadline,
+        ("orphaned", "") => CallEnd::Orphaned,
+        ("killed", "") => CallEnd::Killed,
+        _ => return None,
+    };
+    Some((at, how))
+}
+
+/// The line that says how a call ended.
+pub(super) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
+    let how = match how {
+        CallEnd::Exited(code) => format!("exit {code}"),
+        CallEnd::Signalled(signal) => format!("signal {signal}"),
+        CallEnd::Deadline => "deadline".to_owned(),
+        CallEnd::Orphaned => "orphaned".to_owned(),
+        CallEnd::Killed => "killed".to_owned(),
+        CallEnd::NotStarted(reason) => format!("spawn_failed {}", one_line(reason)),
+    };
+    format!("ended {how} {}\n", at.as_micros())
+}
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.truncate(line.floor_char_boundary(REASON_BYTES_MAX));
+    line
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! The signals that ask this process to end: SIGINT, SIGTERM and SIGHUP.
+//!
+//! Owns their handlers, which are installed once and only take notes. Never ends the process: who
+//! waits polls [`Signals`], and the first signal decides the exit code.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+
+use super::error::SignalError;
+
+const ENDING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
+
+static INSTALLED: OnceLock<Signals> = OnceLock::new();
+
+/// The notes of the handlers.
+#[derive(Debug)]
+pub struct Signals {
+    wake: OwnedFd,
+    notify: OwnedFd,
+    flags: Vec<(Signal, Arc<AtomicBool>)>,
+    count: AtomicUsize,
+    first: AtomicI32,
+}
+
+impl Signals {
+    /// How many have come so far.
+    pub fn count(&self) -> usize {
+        let mut bytes = [0; 64];
+        // Every signal is a byte in the pipe. Another thread may take the bytes; then it counts
+        // them, and whoever else waits sees the count at its next look, at most a second later.
+        while let Ok(taken @ 1..) = rustix::io::read(&self.wake, &mut bytes) {
+            self.note_first();
+            self.count.fetch_add(taken, Ordering::SeqCst);
+        }
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// The number of the signal that came first, if one has come. Of two between two looks, the
+    /// first of SIGTERM, SIGINT, SIGHUP.
+    pub fn first(&self) -> Option<i32> {
+        self.count();
+        Some(self.first.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
+    /// Readable as soon as a signal has come that nobody has counted.
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Whether this one has come.
+    pub(super) fn has_come(&self, signal: Signal) -> bool {
+        self.flags.iter().any(|(name, flag)| *name == signal && flag.load(Ordering::SeqCst))
+    }
+
+    fn note_first(&self) {
+        let come = self.flags.iter().find(|(_, flag)| flag.load(Ordering::SeqCst));
+        if let Some((signal, _)) = come {
+            let signal = signal.as_raw();
+            let _ = self.first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    fn unregistered(signals: &[Signal]) -> io::Result<Self> {
+        let (wake, notify) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let flags = signals.iter().map(|signal| (*signal, Arc::default())).collect();
+        let (count, first) = (AtomicUsize::new(0), AtomicI32::new(0));
+        Ok(Self { wake, notify, flags, count, first })
+    }
+
+    /// Handles these signals from now on, whether or not they were ignored before.
+    pub(super) fn registered(signals: &[Signal]) -> Result<Self, SignalError> {
+        let notes = Self::unregistered(signals)?;
+        for (signal, flag) in &notes.flags {
+            // The flag is set before the byte is written, so whoever reads the byte sees it.
+            signal_hook::flag::register(signal.as_raw(), Arc::clone(flag))?;
+            signal_hook::low_level::pipe::register(signal.as_raw(), notes.notify.try_clone()?)?;
+        }
+        Ok(notes)
+    }
+
+    /// Notes that are not connected to any signal.
+    #[cfg(test)]
+    pub(super) fn fake() -> Self {
+        Self::unregistered(&ENDING).expect("a pipe")
+    }
+
+    /// As if the signal had come.
+    #[cfg(test)]
+    pub(super) fn pretend(&self, signal: Signal) {
+        for (_, flag) in self.flags.iter().filter(|(name, _)| *name == signal) {
+            flag.store(true, Ordering::SeqCst);
+        }
+        rustix::io::write(&self.notify, b"X").expect("a pipe with room");
+    }
+}
+
+/// Installs the handlers; the second time it only returns the first's notes.
+///
+/// A signal that was ignored when the program started stays ignored, so `nohup` keeps its meaning.
+pub fn install() -> Result<&'static Signals, SignalError> {
+    if let Some(signals) = INSTALLED.get() {
+        return Ok(signals);
+    }
+    let ignored = ignored_mask();
+    let wanted: Vec<Signal> =
+        ENDING.into_iter().filter(|signal| ignored & (1 << (signal.as_raw() - 1)) == 0).collect();
+    let signals = Signals::registered(&wanted)?;
+    Ok(INSTALLED.get_or_init(|| signals))
+}
+
+/// The notes, if the handlers are installed.
+pub fn installed() -> Option<&'static Signals> {
+    INSTALLED.get()
+}
+
+/// The ignored signals of this process, one bit each (proc(5), `SigIgn`); none if unreadable.
+fn ignored_mask() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_signal_stays_the_first() {
+        let signals = Signals::fake();
+        assert_eq!((signals.count(), signals.first()), (0, None));
+        signals.pretend(Signal::HUP);
+        assert_eq!(signals.first(), Some(Signal::HUP.as_raw()));
+        signals.pretend(Signal::TERM);
+        signals.pretend(Signal::TERM);
+        assert_eq!((signals.count(), signals.first()), (3, Some(Signal::HUP.as_raw())));
+        assert!(signals.has_come(Signal::TERM) && !signals.has_come(Signal::INT));
+    }
+
+    #[test]
+    fn rust_ignores_broken_pipes() {
+        assert_ne!(ignored_mask() & (1 << (Signal::PIPE.as_raw() - 1)), 0);
+    }
+}
