@@ -11,16 +11,17 @@
 //! message, held equal to this module by its tests.
 
 mod answer;
+mod reading;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use answer::{
-    AnswerError, ApplyAnswer, ApplyReply, Description, ErrorReply, Exit, FenceReply, Inspection,
-    LookupReply, Reply, UnknownWhy, read_apply_answer, read_describe, read_evidence, read_fence,
-    read_inspect, read_lookup,
+pub use answer::{ApplyReply, Description, ErrorReply, FenceReply, Inspection, LookupReply, Reply};
+pub use reading::{
+    AnswerError, ApplyAnswer, Exit, UnknownWhy, read_apply_answer, read_describe, read_evidence,
+    read_fence, read_inspect, read_lookup,
 };
 
 use crate::domain::canonical::{DocumentError, from_value, parse_strict};

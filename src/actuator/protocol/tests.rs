@@ -96,7 +96,7 @@ fn unknown_members_are_ignored_except_in_the_types_of_the_contract() {
 #[test]
 fn a_request_of_another_protocol_or_operation_is_refused_by_name() {
     for (text, problem) in [
-        (r#"{"op":"describe"}"#, r#"protocol null, this is scalectl.actuator/1"#),
+        (r#"{"op":"describe"}"#, "protocol null, this is scalectl.actuator/1"),
         (r#"{"protocol":"scalectl.actuator/2","op":"describe"}"#, r#""scalectl.actuator/2""#),
         (r#"{"protocol":"scalectl.actuator/1","op":"dance"}"#, r#"operation "dance""#),
         (r#"{"protocol":"scalectl.actuator/1"}"#, "operation null"),
