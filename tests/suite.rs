@@ -1,3 +1,5 @@
 //! The one binary of integration tests.
 
+mod example_actuators;
 mod guard;
+mod local_adapter;

@@ -15,6 +15,7 @@ pub mod guard;
 pub mod guarded;
 pub mod host;
 pub mod process;
+pub mod protocol;
 pub mod signals;
 
 mod pipes;

@@ -1,0 +1,236 @@
+//! The actuators in `fixtures/actuators`: the two teaching examples and the scripted fake.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use scalectl::actuator::protocol::{
+    ApplyAnswer, ApplyRequest, Base, Exit, FenceRequest, InspectRequest, LookupReply,
+    LookupRequest, PartialTarget, Request, read_apply_answer, read_describe, read_fence,
+    read_inspect, read_lookup,
+};
+use scalectl::domain::id::{AttemptNumber, Replicas};
+use scalectl::domain::scale::intent::TargetBinding;
+use tempfile::TempDir;
+
+struct Example {
+    file: &'static str,
+    dir: TempDir,
+}
+
+impl Example {
+    fn new(file: &'static str) -> Self {
+        Self { file, dir: tempfile::tempdir().expect("a directory") }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.dir.path().join(name), text).expect("ours");
+    }
+
+    fn call(&self, request: &Request) -> Output {
+        let path: PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "fixtures/actuators", self.file].iter().collect();
+        #[expect(clippy::disallowed_methods, reason = "the tests are the parent")]
+        let mut child = Command::new(path)
+            .env_clear()
+            .env("PATH", std::env!("PATH"))
+            .env("COUNTER_DIR", self.dir.path())
+            .env("FAKE_ACTUATOR_DIR", self.dir.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the example starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        stdin.write_all(request.to_json().as_bytes()).expect("a small request fits the pipe");
+        drop(stdin);
+        child.wait_with_output().expect("it ends")
+    }
+
+    fn read(&self) -> (TargetBinding, u64) {
+        let target = PartialTarget::from(&sample().request.target);
+        let target = PartialTarget { cluster_id: None, runtime_id: None, ..target };
+        let request = InspectRequest { target };
+        let output = self.call(&Request::Inspect(request.clone()));
+        let found = read_inspect(&output.stdout, &request.target, Exit::Code(0)).expect("valid");
+        (found.target, found.replicas.get())
+    }
+
+    /// A call for the target as it is now.
+    fn request(&self, key: &str, attempt: u64, desired: u32) -> ApplyRequest {
+        let mut apply = sample();
+        let (target, _) = self.read();
+        let resource_version = Some(target.target_resource_version.clone());
+        apply.base = Base { resource_version, ..Base::default() };
+        apply.request.execution_key = key.parse().expect("valid");
+        apply.request.desired_replicas = Replicas::from(desired);
+        apply.request.lease.attempt = AttemptNumber::new(attempt).expect("valid");
+        apply.request.target = target;
+        apply
+    }
+
+    fn apply(&self, apply: &ApplyRequest) -> String {
+        let output = self.call(&Request::Apply(Box::new(apply.clone())));
+        let (key, target) = (&apply.request.execution_key, &apply.request.target);
+        let exit = output.status.code().map_or(Exit::Signal(9), Exit::Code);
+        match read_apply_answer(&output.stdout, key, target, exit) {
+            ApplyAnswer::Known { result, .. } if result.scaled() => {
+                format!("succeeded {}", result.observed_replicas().expect("a count"))
+            }
+            ApplyAnswer::Known { result, .. } => {
+                let ending = if result.is_retryable_failure() { "again" } else { "for good" };
+                format!("failed {} {ending}", result.error_code().expect("a code"))
+            }
+            ApplyAnswer::Unknown { why, .. } => format!("unknown {why}"),
+        }
+    }
+
+    fn lookup(&self, apply: &ApplyRequest) -> &'static str {
+        let (key, target) = (&apply.request.execution_key, &apply.request.target);
+        let fence = &apply.request.lease.fence;
+        let output = self.call(&Request::Lookup(Box::new(LookupRequest {
+            ledger: Some(apply.ledger.clone()),
+            execution_key: key.clone(),
+            target: target.clone(),
+            epoch: fence.lease_epoch,
+            token: fence.fence_token,
+            attempt: apply.request.lease.attempt,
+        })));
+        match read_lookup(&output.stdout, key, target, Exit::Code(0)).expect("valid") {
+            LookupReply::Applied { .. } => "applied",
+            LookupReply::Never => "never",
+            LookupReply::Unknown => "unknown",
+        }
+    }
+
+    fn fence(&self, apply: &ApplyRequest) -> (bool, u64) {
+        let fence = &apply.request.lease.fence;
+        let target = &apply.request.target;
+        let output = self.call(&Request::Fence(Box::new(FenceRequest {
+            ledger: None,
+            target: target.clone(),
+            epoch: fence.lease_epoch,
+            token: fence.fence_token,
+            attempt: apply.request.lease.attempt,
+        })));
+        let reply = read_fence(&output.stdout, target, Exit::Code(0)).expect("valid");
+        (reply.fenced, reply.reading.expect("a reading").replicas.get())
+    }
+}
+
+fn sample() -> ApplyRequest {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/protocol/apply.request.json");
+    match Request::read(&fs::read(path).expect("a sample")).expect("valid") {
+        Request::Apply(apply) => *apply,
+        other => panic!("not an apply: {other:?}"),
+    }
+}
+
+#[test]
+fn the_teaching_examples_are_correct_actuators() {
+    for file in ["counter.sh", "counter.py"] {
+        let example = Example::new(file);
+        let described = read_describe(&example.call(&Request::Describe).stdout, Exit::Code(0));
+        assert!(described.expect("valid").capabilities.lookup, "{file}");
+        assert_eq!(example.read().1, 0);
+
+        let first = example.request("k1", 1, 3);
+        assert_eq!(example.apply(&first), "succeeded 3", "{file}");
+        assert_eq!(example.read().1, 3);
+        let moved = ApplyRequest { base: first.base.clone(), ..example.request("k2", 1, 9) };
+        assert_eq!(example.apply(&moved), "failed precondition_moved again", "{file}");
+
+        assert_eq!(example.apply(&example.request("k3", 1, 1)), "succeeded 1", "{file}");
+        // The same key again: the same answer, and no effect.
+        assert_eq!(example.apply(&first), "succeeded 3", "{file}");
+        assert_eq!(example.read().1, 1);
+        let conflict = ApplyRequest { request: first.request.clone(), ..first.clone() };
+        let mut conflict = conflict;
+        conflict.request.desired_replicas = Replicas::from(8);
+        assert_eq!(example.apply(&conflict), "failed key_conflict for good", "{file}");
+
+        assert_eq!(example.lookup(&first), "applied");
+        let late = example.request("k4", 1, 7);
+        assert_eq!((example.lookup(&late), example.lookup(&late)), ("never", "never"));
+        let late = example.request("k4", 1, 7);
+        assert_eq!(example.apply(&late), "failed stale_fence for good", "{file}");
+        assert_eq!(example.apply(&example.request("k4", 2, 7)), "succeeded 7", "{file}");
+        assert_eq!(example.read().1, 7);
+    }
+}
+
+#[test]
+fn the_python_example_fences() {
+    let example = Example::new("counter.py");
+    assert_eq!(example.fence(&example.request("k1", 2, 3)), (true, 0));
+    assert_eq!(example.apply(&example.request("k1", 1, 3)), "failed stale_fence for good");
+    assert_eq!(example.apply(&example.request("k1", 2, 3)), "succeeded 3");
+}
+
+#[test]
+fn the_fake_does_what_its_script_says() {
+    let fake = Example::new("fake.sh");
+    let rows = [
+        ("ok", "succeeded 5", true),
+        ("count 4", "succeeded 4", true),
+        ("fail retryable busy", "failed busy again", false),
+        ("fail terminal quota", "failed quota for good", false),
+        ("unknown", "unknown said_unknown", true),
+        ("garble", "unknown garbled_result", true),
+        ("silent", "unknown no_result", true),
+        ("two", "unknown garbled_result", true),
+        ("wrong-key", "unknown wrong_key", true),
+        ("exit1-ok", "unknown exit_contradicts", true),
+        ("die", "unknown died_by_signal", true),
+        ("flood", "unknown result_too_long", true),
+        ("late 0.01", "succeeded 5", true),
+    ];
+    fake.write("script", &rows.map(|(line, ..)| line).join("\n"));
+    let mut effects = String::new();
+    for (number, (line, expected, has_effect)) in rows.into_iter().enumerate() {
+        let key = format!("k{number}");
+        assert_eq!(fake.apply(&fake.request(&key, 1, 5)), expected, "{line}");
+        let log = fs::read_to_string(fake.dir.path().join("effects.log")).unwrap_or_default();
+        assert_eq!(log.len() > effects.len(), has_effect, "{line}");
+        assert!(!has_effect || log.lines().last().expect(line).starts_with(&format!("{key} 1 5 ")));
+        effects = log;
+    }
+    assert_eq!(fake.apply(&fake.request("k99", 1, 2)), "succeeded 2", "ok is the default");
+}
+
+#[test]
+fn the_fake_honours_what_it_declares() {
+    let fake = Example::new("fake.sh");
+    let described = read_describe(&fake.call(&Request::Describe).stdout, Exit::Code(0));
+    assert_eq!(
+        described.expect("valid").capabilities,
+        scalectl::domain::scale::service::Capabilities::default()
+    );
+    fake.write(
+        "capabilities",
+        "deduplicates_execution_key\nlookup\nfence\nconditional_on_version\n",
+    );
+    let described = read_describe(&fake.call(&Request::Describe).stdout, Exit::Code(0));
+    let capabilities = described.expect("valid").capabilities;
+    assert!(capabilities.deduplicates_execution_key && capabilities.lookup && capabilities.fence);
+
+    let first = fake.request("k1", 1, 3);
+    assert_eq!(fake.lookup(&first), "never");
+    assert_eq!(fake.apply(&first), "failed stale_fence for good");
+    let second = fake.request("k1", 2, 3);
+    assert_eq!(
+        (fake.apply(&second), fake.apply(&second)),
+        ("succeeded 3".into(), "succeeded 3".into())
+    );
+    assert_eq!(fake.lookup(&second), "applied");
+    let effects = fs::read_to_string(fake.dir.path().join("effects.log")).expect("one effect");
+    assert_eq!(effects.lines().count(), 1);
+    let moved = ApplyRequest { base: first.base, ..fake.request("k2", 1, 4) };
+    assert_eq!(fake.apply(&moved), "failed precondition_moved again");
+    assert_eq!(fake.fence(&fake.request("k3", 2, 4)), (true, 3));
+    assert_eq!(fake.apply(&fake.request("k3", 1, 4)), "failed stale_fence for good");
+    assert_eq!(fake.apply(&fake.request("k3", 2, 4)), "succeeded 4");
+    fake.write("lookup-unknown", "");
+    assert_eq!(fake.lookup(&fake.request("k5", 1, 4)), "unknown");
+}
