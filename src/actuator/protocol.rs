@@ -37,6 +37,9 @@ use crate::domain::time::DurationMs;
 /// The protocol, as every message names it.
 pub const PROTOCOL: &str = "scalectl.actuator/1";
 
+/// The version of the behaviour of the bundled actuators; a binding is pinned to it.
+pub const BUNDLED_VERSION: &str = "1";
+
 /// Which ledger asks, so that a target can refuse another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerIdentity {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
-use crate::actuator::bindings::{self, Bindings};
+use crate::actuator::bindings::{self, BundledPin};
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, AnswerError, EvidenceRequest, Exit, FenceRequest, Inspection, InspectRequest,
@@ -42,30 +42,21 @@ impl Session {
         &self,
         actuator: &RegisteredActuator,
     ) -> Result<ChildSpec, OpError> {
-        let file = Bindings::read(&self.place.bindings_file())?;
         let ledger_id = &self.ledger.identity().id;
-        let command = file.command(
-            ledger_id,
-            &actuator.name,
-            &self.place.own_exe,
-            &actuator.protocol,
-        )?;
-        Ok(self.child_spec(command, &actuator.environment))
+        let binding =
+            bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
+        self.child_spec(&binding, &actuator.environment)
     }
 
+    /// A bound command with just the environment that the actuator named.
     pub(crate) fn child_spec(
         &self,
-        command: bindings::Command,
+        binding: &bindings::Binding,
         environment: &[String],
-    ) -> ChildSpec {
-        let source =
-            |name: &str| self.place.environment.get(&OsString::from(name)).cloned();
-        ChildSpec {
-            program: command.program,
-            args: command.args,
-            env: bindings::resolve_env(environment, &source),
-            current_dir: None,
-        }
+    ) -> Result<ChildSpec, OpError> {
+        let source = |name: &str| self.place.environment.get(&OsString::from(name)).cloned();
+        let env = bindings::resolve_env(environment, &source);
+        Ok(binding.child(&self.place.own_exe, &bundled_pin(), env)?)
     }
 
     /// Ways to ask an actuator.
@@ -80,6 +71,14 @@ impl Session {
     pub(crate) fn actuator(&mut self, name: &ActuatorName) -> Result<RegisteredActuator, OpError> {
         let found = self.ledger.read()?.actuator(name)?;
         found.ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() }.into())
+    }
+}
+
+/// What a bundled actuator of this binary is.
+pub(crate) fn bundled_pin() -> BundledPin {
+    BundledPin {
+        protocol: protocol::PROTOCOL.to_owned(),
+        adapter_version: protocol::BUNDLED_VERSION.to_owned(),
     }
 }
 

@@ -1,0 +1,71 @@
+//! Reading the target of a key and recording what it says. The shared step of `observe`, `replay`
+//! and `scale`.
+
+use super::error::OpError;
+use super::report::Report;
+use super::session::Session;
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::decide::Reply;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::observation::Reading;
+use crate::domain::scale::state::ServiceState;
+
+/// How often a reading is taken anew because another one was recorded meanwhile.
+const READING_TRIES: u32 = 5;
+
+impl Session {
+    /// A reading of the target of an execution and the serial of its service before it began; none
+    /// where the actuator cannot read.
+    pub(crate) fn take_reading(
+        &mut self,
+        state: &ServiceState,
+        execution: &Execution,
+    ) -> Result<Option<(Reading, u64)>, OpError> {
+        let Some(actuator) = self.actuator_of(state)? else {
+            return Ok(None);
+        };
+        if !actuator.capabilities.inspect {
+            return Ok(None);
+        }
+        let serial = state.head.reading_serial;
+        let asker = self.asker(&actuator)?;
+        let reading = asker.reading(&execution.intent.wish.target, self.now())?;
+        Ok(Some((reading, serial)))
+    }
+
+    /// Reads the target of a key and confirms its result, or keeps the reading beside it.
+    pub(crate) fn confirm(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
+        for _ in 0..READING_TRIES {
+            let (state, execution) = self.load(key)?;
+            let reading = self.take_reading(&state, &execution)?;
+            let report =
+                self.step(&execution, Command::Observe { key: key.clone(), reading })?;
+            if report.reply != Reply::StaleReading {
+                return Ok(report);
+            }
+        }
+        Report::replay(self, key)
+    }
+
+    /// Reads the target of an unknown attempt and settles it by what is read.
+    pub(crate) fn settle_by_reading(
+        &mut self,
+        key: &ExecutionKey,
+    ) -> Result<Option<Report>, OpError> {
+        for _ in 0..READING_TRIES {
+            let (state, execution) = self.load(key)?;
+            let Some((reading, began_after_serial)) = self.take_reading(&state, &execution)?
+            else {
+                return Ok(None);
+            };
+            let settlement = Box::new(Settlement::Reading { reading, began_after_serial });
+            let report =
+                self.step(&execution, Command::Settle { key: key.clone(), settlement })?;
+            if report.reply != Reply::StaleReading {
+                return Ok(Some(report));
+            }
+        }
+        Ok(None)
+    }
+}
