@@ -12,16 +12,23 @@ use scalectl::actuator::protocol::{
 };
 use scalectl::domain::id::{AttemptNumber, Replicas};
 use scalectl::domain::scale::intent::TargetBinding;
+use serde_json::Value;
 use tempfile::TempDir;
 
 struct Example {
-    file: &'static str,
+    program: PathBuf,
     dir: TempDir,
 }
 
 impl Example {
     fn new(file: &'static str) -> Self {
-        Self { file, dir: tempfile::tempdir().expect("a directory") }
+        let program = repository().join("fixtures/actuators").join(file);
+        Self { program, dir: tempfile::tempdir().expect("a directory") }
+    }
+
+    fn interpreter(&self) -> &'static str {
+        let is_python = self.program.extension().is_some_and(|extension| extension == "py");
+        if is_python { "python3" } else { "/bin/sh" }
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -29,10 +36,9 @@ impl Example {
     }
 
     fn call(&self, request: &Request) -> Output {
-        let path: PathBuf =
-            [env!("CARGO_MANIFEST_DIR"), "fixtures/actuators", self.file].iter().collect();
         #[expect(clippy::disallowed_methods, reason = "the tests are the parent")]
-        let mut child = Command::new(path)
+        let mut child = Command::new(self.interpreter())
+            .arg(&self.program)
             .env_clear()
             .env("PATH", std::env!("PATH"))
             .env("COUNTER_DIR", self.dir.path())
@@ -119,8 +125,12 @@ impl Example {
     }
 }
 
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn sample() -> ApplyRequest {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/protocol/apply.request.json");
+    let path = repository().join("fixtures/protocol/apply.request.json");
     match Request::read(&fs::read(path).expect("a sample")).expect("valid") {
         Request::Apply(apply) => *apply,
         other => panic!("not an apply: {other:?}"),
@@ -233,4 +243,44 @@ fn the_fake_honours_what_it_declares() {
     assert_eq!(fake.apply(&fake.request("k3", 2, 4)), "succeeded 4");
     fake.write("lookup-unknown", "");
     assert_eq!(fake.lookup(&fake.request("k5", 1, 4)), "unknown");
+}
+
+/// The code blocks of the page for authors, in one language.
+fn blocks_of_the_page(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(repository().join("docs/actuator-protocol.md")).expect("a page");
+    let fence = format!("```{language}\n");
+    let blocks = page.split(&fence).skip(1);
+    blocks.map(|rest| rest.split("```").next().expect("a block").to_owned()).collect()
+}
+
+#[test]
+fn every_sample_is_on_the_page_and_equal() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).expect("valid JSON");
+    let shown: Vec<Value> = blocks_of_the_page("json").iter().map(|text| read(text)).collect();
+    let mut samples = 0;
+    for entry in fs::read_dir(repository().join("fixtures/protocol")).expect("samples") {
+        let path = entry.expect("a sample").path();
+        let sample = read(&fs::read_to_string(&path).expect("text"));
+        assert!(shown.contains(&sample), "{} is not on the page", path.display());
+        samples += 1;
+    }
+    assert_eq!(samples, shown.len(), "the page shows what is no sample");
+}
+
+#[test]
+fn the_twenty_lines_of_the_page_work() {
+    let [text] = blocks_of_the_page("sh").try_into().expect("one block");
+    assert!(text.lines().count() <= 25, "short enough to be read");
+    let folder = tempfile::tempdir().expect("a directory");
+    let script = folder.path().join("files.sh");
+    fs::write(&script, text).expect("ours");
+    // Run by its interpreter: a file that was just written may still be open for writing in a
+    // child of another test, and could then not be executed itself.
+    let example = Example { program: script, ..Example::new("") };
+    let described = read_describe(&example.call(&Request::Describe).stdout, Exit::Code(0));
+    assert!(described.expect("valid").capabilities.inspect);
+    assert_eq!(example.apply(&example.request("k1", 1, 4)), "succeeded 4");
+    assert_eq!(example.read().1, 4);
+    fs::remove_dir_all(example.dir.path()).expect("ours");
+    assert_eq!(example.apply(&sample()), "unknown no_result");
 }
