@@ -52,6 +52,14 @@ pub enum OpError {
         /// What is wrong with it.
         source: DocumentError,
     },
+    /// The policy that holds is not the expected one.
+    #[error("the policy has digest {actual:?}, you expected {expected:?}")]
+    PolicyMoved {
+        /// As expected.
+        expected: String,
+        /// As it is.
+        actual: String,
+    },
     /// The policy is not valid.
     #[error(transparent)]
     Policy(#[from] PolicyError),

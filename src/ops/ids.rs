@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::error::OpError;
 
 /// A new id: a prefix and 128 random bits in hex.
-pub(crate) fn mint<T: FromStr>(prefix: &str) -> Result<T, OpError> {
+pub fn mint<T: FromStr>(prefix: &str) -> Result<T, OpError> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| OpError::Internal {
         what: format!("the system gives no random numbers: {error}"),

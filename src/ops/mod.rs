@@ -1,1 +1,47 @@
-//! To be written.
+//! Operations: one durable transition per file, named as the subcommand.
+//!
+//! Owns the order of things: what is read from the world before a transaction, what is decided in
+//! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and no
+//! rule. The shared steps ([`session`], [`report`], and the crate's own `ask`, `call`, `carry`,
+//! `lost`, `read`, `recover`, `wait`) are used by the verbs; a verb does not call another, but for
+//! `scale`, which is the way through several of them.
+//!
+//! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
+//! call's file on its host proves the end of the call.
+
+mod ask;
+mod call;
+pub mod carry;
+pub mod clock;
+pub mod error;
+mod ids;
+mod lost;
+mod read;
+pub mod recover;
+pub mod report;
+pub mod session;
+mod stderr;
+mod wait;
+
+pub mod actuate;
+pub mod actuator_put;
+pub mod cooldown;
+pub mod init;
+pub mod intent_abandon;
+pub mod intent_put;
+pub mod intent_withdraw;
+pub mod lease_acquire;
+pub mod lease_release;
+pub mod lease_renew;
+pub mod observe;
+pub mod plan;
+pub mod policy_put;
+pub mod replay;
+pub mod scale;
+pub mod service_bind;
+pub mod service_put;
+pub mod settle;
+
+pub use error::OpError;
+pub use ids::mint;
+pub use session::{Notice, Place, Session};

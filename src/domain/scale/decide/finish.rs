@@ -472,7 +472,7 @@ fn unknown(draft: &Draft<'_>, execution: &Execution, pending: &Pending) -> Rejec
 }
 
 /// What a reading says about a wish (design, section 3, *Readings*).
-pub(super) fn verdict_of(execution: &Execution, reading: &Reading) -> ReadingVerdict {
+pub fn verdict_of(execution: &Execution, reading: &Reading) -> ReadingVerdict {
     use crate::domain::scale::service::ConvergeOn;
     let desired = execution.desired();
     let is_same = reading.target_uid == execution.intent.wish.target.target_uid;

@@ -11,6 +11,7 @@ mod put;
 mod service;
 mod start;
 
+pub use finish::verdict_of;
 pub use put::{external_lease_id, intended_identity, next_revision};
 
 use super::command::{Command, Context};

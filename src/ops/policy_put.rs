@@ -1,0 +1,82 @@
+//! `policy put`: another policy, from now on.
+
+use super::actuator_put::may_administer;
+use super::error::OpError;
+use super::session::Session;
+use crate::domain::digest::Digest;
+use crate::domain::registry::{PolicyBody, StoredPolicy};
+use crate::domain::scale::event::Stamped;
+use crate::domain::scale::policy::{PolicyAction, PolicyGate, PolicyQuery, PolicyResource};
+use crate::policy::{CheckedPolicy, PolicyEngine, PolicySource, check};
+
+/// What a change of the policy came to.
+pub struct PolicyChange {
+    /// The policy.
+    pub policy: CheckedPolicy,
+    /// Whether anything changed.
+    pub changed: bool,
+}
+
+/// Checks a policy and makes it hold. `expected` is the digest that is believed to hold; the empty
+/// text stands for none.
+pub fn policy_put(
+    session: &mut Session,
+    sources: &[PolicySource],
+    expected: Option<&str>,
+) -> Result<PolicyChange, OpError> {
+    let policy = check(sources)?;
+    let decision = may_administer(session, PolicyAction::SetPolicy, "the policy")?;
+    warn_of_lockout(session, &policy)?;
+    let document = serde_json::to_string(&policy)
+        .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
+    let (now, by) = (session.now(), session.by.clone());
+    let mut txn = session.ledger.write(Session::command_id()?)?;
+    let actual = txn.policy()?.map(|stored| stored.digest);
+    check_expected(expected, actual)?;
+    if actual == Some(policy.digest) {
+        return Ok(PolicyChange { policy, changed: false });
+    }
+    let stored = StoredPolicy { digest: policy.digest, document };
+    let body = PolicyBody::PolicySet { policy: stored, decision };
+    txn.append_policy(&Stamped { at: now, by, body })?;
+    txn.commit()?;
+    session.forget_policy();
+    Ok(PolicyChange { policy, changed: true })
+}
+
+fn check_expected(expected: Option<&str>, actual: Option<Digest>) -> Result<(), OpError> {
+    let Some(expected) = expected else {
+        return Ok(());
+    };
+    let actual = actual.map_or_else(String::new, |digest| digest.to_string());
+    let agrees = if expected.is_empty() { actual.is_empty() } else { actual.starts_with(expected) };
+    if agrees {
+        return Ok(());
+    }
+    Err(OpError::PolicyMoved { expected: expected.to_owned(), actual })
+}
+
+/// A policy that its maker cannot replace again is most often a mistake.
+fn warn_of_lockout(session: &mut Session, policy: &CheckedPolicy) -> Result<(), OpError> {
+    let engine = PolicyEngine::load(&policy.compiled)
+        .map_err(|error| OpError::Internal { what: error.to_string() })?;
+    let answer = engine.answer(&PolicyQuery {
+        actor: session.by.actor.to_string(),
+        action: PolicyAction::SetPolicy,
+        resource: PolicyResource::Ledger { id: session.ledger.identity().id.to_string() },
+        desired: None,
+        current: None,
+        source: "cli".to_owned(),
+        reason: None,
+        controller: None,
+        os_user: Some(session.by.os_user.clone()),
+        at: session.now(),
+    });
+    if !answer.allowed {
+        session.notice(
+            "policy_lockout",
+            "this policy does not let you replace it again (action set_policy)",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Recovery: finds out what became of a key, and goes on from there as far as is due and allowed.
+//! The shared step of `replay` and `scale`. Never starts an accepted intent.
+
+use super::carry::CarryOptions;
+use super::error::OpError;
+use super::report::{Effect, Report};
+use super::session::Session;
+use crate::actuator::protocol::LookupReply;
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::attempt::Pending;
+use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::service::{OnUnknown, RegisteredActuator};
+
+/// How many steps one replay of one key takes at most: each leaves a state behind.
+const STEPS_MAX: u32 = 16;
+
+/// What a replay did, in words, and where the key stands now.
+pub struct Replayed {
+    /// One line per thing that was found out or done.
+    pub steps: Vec<String>,
+    /// Where the key stands.
+    pub report: Report,
+}
+
+/// Recovers one key as far as is due and allowed.
+pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
+    let mut steps = Vec::new();
+    let mut recorded = false;
+    let mut effect = Effect::None;
+    for _ in 0..STEPS_MAX {
+        let (_, execution) = session.load(key)?;
+        let next = step(session, &execution, &mut steps)?;
+        let Some(report) = next else {
+            break;
+        };
+        recorded |= report.recorded;
+        if report.effect != Effect::None {
+            effect = report.effect;
+        }
+        if !report.recorded {
+            break;
+        }
+    }
+    let report = Report::replay(session, key)?;
+    let reply = if recorded { crate::domain::scale::decide::Reply::Done } else { report.reply };
+    Ok(Replayed { steps, report: Report { recorded, effect, reply, ..report } })
+}
+
+/// One step; none where nothing more is due or allowed.
+fn step(
+    session: &mut Session,
+    execution: &Execution,
+    steps: &mut Vec<String>,
+) -> Result<Option<Report>, OpError> {
+    if !execution.is_live() {
+        return Ok(None);
+    }
+    let key = execution.key();
+    match &execution.phase {
+        Phase::Started { .. } => {
+            let report = session.record_loss(execution)?;
+            steps.push(format!("{}: the call has ended without a result", name(execution)));
+            Ok(Some(report))
+        }
+        Phase::RecoveryPending { pending } => settle(session, execution, pending, steps),
+        Phase::Failed { retry_at } => {
+            if !execution.is_retryable(session.now()) {
+                steps.push("no attempt is left: recorded as failed".to_owned());
+                return Ok(Some(session.step(
+                    execution,
+                    Command::Observe { key: key.clone(), reading: None },
+                )?));
+            }
+            if session.now() < *retry_at {
+                steps.push(format!("the next attempt may start at {retry_at}"));
+                return Ok(None);
+            }
+            steps.push(format!("attempt {} starts", execution.attempts + 1));
+            Ok(Some(session.carry_out(key, &CarryOptions::default())?))
+        }
+        Phase::Succeeded | Phase::Observed => {
+            let before = execution.readings_matched;
+            let report = session.confirm(key)?;
+            let reading = report.execution.last_reading.as_ref();
+            steps.push(reading.map_or_else(
+                || "confirmed by the actuator's own word".to_owned(),
+                |reading| format!("read {}: {}", reading.replicas, report.execution.phase.as_str()),
+            ));
+            let moved = report.execution.readings_matched > before
+                || report.execution.phase.is_finished();
+            Ok(moved.then_some(report))
+        }
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => Ok(None),
+    }
+}
+
+fn name(execution: &Execution) -> String {
+    format!("{}@{}", execution.intent.service, execution.revision())
+}
+
+/// Settles an unknown attempt: look it up, fence and read, or leave it to a person (ruling 3).
+fn settle(
+    session: &mut Session,
+    execution: &Execution,
+    pending: &Pending,
+    steps: &mut Vec<String>,
+) -> Result<Option<Report>, OpError> {
+    session.record_end(execution)?;
+    let terms = execution.intent.terms.clone();
+    if terms.on_unknown == OnUnknown::Halt {
+        steps.push("left to a person: settle it".to_owned());
+        return Ok(None);
+    }
+    let (state, execution) = session.load(execution.key())?;
+    let Some(actuator) = session.actuator_of(&state)? else {
+        return Ok(None);
+    };
+    if actuator.capabilities.lookup
+        && let Some(report) = look_up(session, &execution, pending, &actuator, steps)?
+    {
+        return Ok(Some(report));
+    }
+    let mut fenced = pending.fenced;
+    if actuator.capabilities.fence && !fenced {
+        fenced = session.asker(&actuator)?.fence(&execution, &pending.call)?;
+        steps.push(if fenced {
+            "fenced: a late effect is ruled out".to_owned()
+        } else {
+            "the target cannot promise that nothing comes late".to_owned()
+        });
+        if fenced {
+            let attempt = pending.call.attempt;
+            session.step(
+                &execution,
+                Command::RecordFence { key: execution.key().clone(), attempt },
+            )?;
+        }
+    }
+    let (_, execution) = session.load(execution.key())?;
+    let Phase::RecoveryPending { pending } = &execution.phase else {
+        return Ok(None);
+    };
+    if !pending.is_quiet(terms.quiet_ms, session.now()) {
+        let until = pending.quiet_until(terms.quiet_ms);
+        steps.push(format!("a late effect is waited for until {until}"));
+        return Ok(None);
+    }
+    if actuator.capabilities.inspect
+        && let Some(report) = session.settle_by_reading(execution.key())?
+    {
+        if let Some(reading) = &report.execution.last_reading {
+            let state = report.execution.phase.as_str();
+            steps.push(format!("read {} replicas: {state}", reading.replicas));
+        }
+        if !matches!(report.execution.phase, Phase::RecoveryPending { .. }) {
+            return Ok(Some(report));
+        }
+    }
+    if terms.on_unknown == OnUnknown::RetrySameKey
+        && actuator.capabilities.deduplicates_execution_key
+        && execution.has_budget()
+    {
+        steps.push(format!("attempt {} under the same key", execution.attempts + 1));
+        return Ok(Some(session.carry_out(execution.key(), &CarryOptions::default())?));
+    }
+    steps.push("still unknown".to_owned());
+    Ok(None)
+}
+
+fn look_up(
+    session: &mut Session,
+    execution: &Execution,
+    pending: &Pending,
+    actuator: &RegisteredActuator,
+    steps: &mut Vec<String>,
+) -> Result<Option<Report>, OpError> {
+    let settlement = match session.asker(actuator)?.lookup(execution, &pending.call)? {
+        LookupReply::Applied { result } => {
+            steps.push(format!(
+                "looked up: {}",
+                if result.scaled() { "applied" } else { "failed" }
+            ));
+            Settlement::LookupApplied(*result)
+        }
+        LookupReply::Never => {
+            steps.push("looked up: it never had an effect and never will".to_owned());
+            Settlement::LookupNever
+        }
+        LookupReply::Unknown => {
+            steps.push("looked up: the actuator cannot tell".to_owned());
+            return Ok(None);
+        }
+    };
+    let command = Command::Settle {
+        key: execution.key().clone(),
+        settlement: Box::new(settlement),
+    };
+    session.step(execution, command).map(Some)
+}

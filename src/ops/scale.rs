@@ -1,0 +1,377 @@
+//! `scale`: the whole way of one wish, from the put to the confirmation, waiting for what has a known
+//! end.
+
+use super::carry::CarryOptions;
+use super::error::OpError;
+use super::intent_put::intent_put;
+use super::recover::recover;
+use super::report::{Effect, Report};
+use super::session::Session;
+use super::wait::{is_within, pause, refuse_after_signal};
+use crate::actuator::host::Deadline;
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::decide::Reply;
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::observation::ReadingVerdict;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// How long the first wait for a target that is not yet ready is; it doubles up to [`POLL_MAX`].
+const POLL_MIN: DurationMs = DurationMs::from_millis(100);
+/// The longest such wait.
+const POLL_MAX: DurationMs = DurationMs::from_secs(2);
+
+/// Until when `scale` goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// Until the actuator has answered.
+    Applied,
+    /// Until enough readings agree.
+    Verified,
+    /// Until, beyond that, all wished replicas are ready.
+    Ready,
+}
+
+/// What `scale` is asked.
+pub struct ScaleRequest {
+    /// The wish. Its premise is fixed at the start.
+    pub put: PutIntent,
+    /// Whether the key came from the caller: without one, a wish is resumed by its count.
+    pub is_keyed: bool,
+    /// Until when to go on.
+    pub wait: Wait,
+    /// How long to wait for all of it; zero for no wait at all.
+    pub timeout: DurationMs,
+    /// How attempts are carried out.
+    pub options: CarryOptions,
+}
+
+/// What `scale` came to.
+pub struct Scaled {
+    /// Where the key stands; none where the target was already as wished and nothing was recorded.
+    pub report: Option<Report>,
+    /// The service.
+    pub head: ServiceHead,
+    /// Whether this run changed the target or the ledger.
+    pub changed: bool,
+}
+
+/// A run of `scale`.
+struct Run<'a> {
+    session: &'a mut Session,
+    deadline: Deadline,
+    wait: Wait,
+    options: CarryOptions,
+    effect: Effect,
+    recorded: bool,
+    say: &'a mut dyn FnMut(&str),
+}
+
+/// Scales a service and waits for it. `say` is told what happens, a line at a time.
+pub fn scale(
+    session: &mut Session,
+    request: ScaleRequest,
+    say: &mut dyn FnMut(&str),
+) -> Result<Scaled, OpError> {
+    let service = request.put.service.clone();
+    let mut run = Run {
+        session,
+        deadline: Deadline::after(request.timeout),
+        wait: request.wait,
+        options: request.options,
+        effect: Effect::None,
+        recorded: false,
+        say,
+    };
+    let existing = if request.is_keyed { None } else { run.resumable(&request.put)? };
+    let key = match existing {
+        Some(key) => key,
+        None => match run.put(request.put, request.is_keyed)? {
+            Put::There(head) => {
+                return Ok(Scaled { report: None, head: *head, changed: false });
+            }
+            Put::Key(key) => key,
+        },
+    };
+    let report = run.follow(&key)?;
+    let (effect, recorded) = (run.effect, run.recorded);
+    let reply = if recorded { Reply::Done } else { Reply::Replayed };
+    let head = session.load_service(&service)?.head;
+    let report = Report { effect, recorded, reply, ..report };
+    Ok(Scaled { report: Some(report), head, changed: recorded })
+}
+
+enum Put {
+    /// The target is already as wished.
+    There(Box<ServiceHead>),
+    /// The wish is recorded under this key.
+    Key(ExecutionKey),
+}
+
+fn desired(put: &PutIntent) -> crate::domain::id::Replicas {
+    match &put.form {
+        PutForm::Flags { replicas, .. } => *replicas,
+        PutForm::Record(record) => record.wish().desired_replicas,
+    }
+}
+
+impl Run<'_> {
+    /// The caller's own unfinished wish of the same count.
+    fn resumable(&mut self, put: &PutIntent) -> Result<Option<ExecutionKey>, OpError> {
+        let state = self.session.load_service(&put.service)?;
+        let own = state.executions.values().filter(|execution| {
+            execution.is_live()
+                && !execution.phase.is_finished()
+                && execution.desired() == desired(put)
+                && execution.put_by.actor == self.session.by.actor
+        });
+        Ok(own.max_by_key(|execution| execution.revision()).map(|e| e.key().clone()))
+    }
+
+    fn put(&mut self, mut put: PutIntent, is_keyed: bool) -> Result<Put, OpError> {
+        let known = is_keyed && self.session.ledger.read()?.find_execution(key_of(&put))?.is_some();
+        if !known {
+            let state = self.session.refresh_binding(&put.service)?;
+            if !is_keyed && is_there(&state, &put) {
+                return Ok(Put::There(Box::new(state.head)));
+            }
+            // The premise is fixed here: whatever moves while this run waits is a conflict.
+            if put.premise == Premise::Latest {
+                put.premise = Premise::Revision(state.head.latest_revision);
+            }
+        }
+        let key = key_of(&put).clone();
+        loop {
+            refuse_after_signal()?;
+            match intent_put(self.session, put.clone()) {
+                Ok(report) => {
+                    self.recorded |= report.recorded;
+                    if report.recorded {
+                        (self.say)(&accepted(&report.execution));
+                    }
+                    return Ok(Put::Key(key));
+                }
+                Err(error) => self.outwait(error)?,
+            }
+        }
+    }
+
+    /// Follows a key to where the caller wants it.
+    fn follow(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
+        let mut poll = POLL_MIN;
+        loop {
+            refuse_after_signal().map_err(|error| named(error, key))?;
+            let (_, execution) = self.session.load(key)?;
+            let step = match &execution.phase {
+                Phase::Accepted | Phase::Failed { .. } => self.attempt(&execution),
+                Phase::Started { .. } => self.session.record_loss(&execution).map(Some),
+                // What another run has left unknown is found out; what this run has just made
+                // unknown is left to `replay`, which a person decides on.
+                Phase::RecoveryPending { .. } if self.effect == Effect::Unknown => Ok(None),
+                Phase::RecoveryPending { .. } => {
+                    let replayed = recover(self.session, key)?;
+                    for line in &replayed.steps {
+                        (self.say)(line);
+                    }
+                    let settled =
+                        !matches!(replayed.report.execution.phase, Phase::RecoveryPending { .. });
+                    Ok(settled.then_some(replayed.report))
+                }
+                Phase::Succeeded | Phase::Observed if self.wait == Wait::Applied => Ok(None),
+                Phase::Succeeded | Phase::Observed => {
+                    return self.confirm(key, &mut poll);
+                }
+                Phase::Proposed { .. }
+                | Phase::Verified { .. }
+                | Phase::Rejected
+                | Phase::Withdrawn
+                | Phase::Superseded { .. } => {
+                    return self.finished(key);
+                }
+            };
+            match step {
+                Ok(Some(report)) => self.note(&report),
+                Ok(None) => return Report::replay(self.session, key),
+                Err(error) => self.outwait(error)?,
+            }
+        }
+    }
+
+    fn attempt(&mut self, execution: &Execution) -> Result<Option<Report>, OpError> {
+        let next = execution.attempts + 1;
+        let report = self.session.carry_out(execution.key(), &self.options)?;
+        (self.say)(&format!(
+            "attempt {next} of {}: {}",
+            execution.intent.wish.retry_policy.max_attempts,
+            report.execution.phase.as_str()
+        ));
+        Ok(Some(report))
+    }
+
+    fn note(&mut self, report: &Report) {
+        self.recorded |= report.recorded;
+        if report.effect != Effect::None {
+            self.effect = report.effect;
+        }
+    }
+
+    /// A finished key is read afresh where it can be, so that an old success is not taken for what
+    /// holds now.
+    fn finished(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
+        let (_, execution) = self.session.load(key)?;
+        if !self.recorded && execution.is_live() && execution.calls > 0 {
+            let report = self.session.confirm(key)?;
+            return Ok(report);
+        }
+        if self.wait == Wait::Ready {
+            return self.until_ready(key);
+        }
+        Report::replay(self.session, key)
+    }
+
+    /// Reads until enough readings agree, one differs, or the time is over.
+    fn confirm(&mut self, key: &ExecutionKey, poll: &mut DurationMs) -> Result<Report, OpError> {
+        loop {
+            refuse_after_signal().map_err(|error| named(error, key))?;
+            let report = self.session.confirm(key)?;
+            self.note(&report);
+            let execution = &report.execution;
+            match &execution.phase {
+                Phase::Succeeded | Phase::Observed => {}
+                _ => {
+                    self.say_verified(&report);
+                    return self.finished(key);
+                }
+            }
+            // Somebody else changes the count: waiting longer would only hide it.
+            if execution.drift || self.deadline.is_past() {
+                return Ok(report);
+            }
+            let interval = execution.intent.terms.reading_interval_ms;
+            let not_yet = execution
+                .last_reading
+                .as_ref()
+                .is_some_and(|reading| verdict(execution, reading) == ReadingVerdict::NotYet);
+            let wait = if not_yet { interval.max(*poll) } else { interval };
+            pause(wait, self.deadline)?;
+            if not_yet {
+                *poll = DurationMs::from_millis(poll.as_millis() * 2).min(POLL_MAX);
+            }
+        }
+    }
+
+    fn until_ready(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
+        let mut poll = POLL_MIN;
+        loop {
+            let report = Report::replay(self.session, key)?;
+            let ready = report.head.newest_reading.as_ref().and_then(|r| r.ready_replicas);
+            let is_ready = ready.is_none_or(|ready| ready >= report.execution.desired());
+            if is_ready || report.execution.drift || self.deadline.is_past() {
+                return Ok(report);
+            }
+            pause(poll, self.deadline)?;
+            poll = DurationMs::from_millis(poll.as_millis() * 2).min(POLL_MAX);
+            self.session.confirm(key)?;
+        }
+    }
+
+    fn say_verified(&mut self, report: &Report) {
+        let execution = &report.execution;
+        let outcome = execution.outcome().map_or("-", |outcome| outcome.as_str());
+        (self.say)(&format!("{}: {outcome}", execution.phase.as_str()));
+    }
+
+    /// Waits for the known end of what stands in the way, or gives the refusal back.
+    fn outwait(&mut self, error: OpError) -> Result<(), OpError> {
+        let now = self.session.now();
+        let until = match &error {
+            OpError::Rejected { rejection, .. } => known_end(rejection),
+            OpError::Ledger(ledger) if ledger.is_busy() => Some(now),
+            _ => None,
+        };
+        let Some(until) = until else {
+            return Err(error);
+        };
+        if self.deadline.is_past() || !is_within(until, now, self.deadline) {
+            return Err(error);
+        }
+        let left = until.since(now);
+        if left >= DurationMs::from_millis(500) {
+            (self.say)(&format!("waiting {left}: {error}"));
+        }
+        // A lease may be given back early, so what is held is looked at again and again.
+        let slice = match &error {
+            OpError::Rejected { rejection, .. }
+                if matches!(
+                    **rejection,
+                    Rejection::InProgress { .. } | Rejection::LeaseHeld { .. }
+                ) =>
+            {
+                left.min(DurationMs::from_millis(250))
+            }
+            _ => left,
+        };
+        pause(slice.max(DurationMs::from_millis(5)), self.deadline)
+    }
+}
+
+fn key_of(put: &PutIntent) -> &ExecutionKey {
+    super::intent_put::key_of(put)
+}
+
+/// Whether the target is already as wished by a fresh reading, and nothing under way says otherwise.
+fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
+    let desired = desired(put);
+    let Some(binding) = &state.head.binding else {
+        return false;
+    };
+    let counted = binding.replicas == Some(desired)
+        && binding.ready_replicas.is_none_or(|ready| ready == desired);
+    let wished = state.head.current.as_ref().is_none_or(|c| c.desired_replicas == desired);
+    let quiet = state.executions.values().all(|e| !e.is_live() || e.phase.is_finished());
+    let allowed = state.head.registration.as_ref().is_some_and(|registration| {
+        registration.mode.record_mode().is_some()
+            && (registration.min_replicas..=registration.max_replicas).contains(&desired)
+    });
+    counted && wished && quiet && allowed
+}
+
+/// When the same step may succeed, where that is known and worth waiting for.
+fn known_end(rejection: &Rejection) -> Option<Timestamp> {
+    match rejection {
+        Rejection::Cooldown { .. }
+        | Rejection::InProgress { .. }
+        | Rejection::LeaseHeld { .. }
+        | Rejection::RetryLater { .. }
+        | Rejection::QuietTime { .. } => rejection.retry_at(),
+        _ => None,
+    }
+}
+
+fn verdict(
+    execution: &Execution,
+    reading: &crate::domain::scale::observation::Reading,
+) -> ReadingVerdict {
+    crate::domain::scale::decide::verdict_of(execution, reading)
+}
+
+fn accepted(execution: &Execution) -> String {
+    let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    format!(
+        "accepted {}@{}  {from} → {}",
+        execution.intent.service,
+        execution.revision(),
+        execution.desired()
+    )
+}
+
+fn named(error: OpError, key: &ExecutionKey) -> OpError {
+    match error {
+        OpError::Interrupted { signal, key: None } => {
+            OpError::Interrupted { signal, key: Some(key.clone()) }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,84 @@
+//! `service bind`: the target, read and recorded.
+
+use super::ask::reading_of;
+use super::error::OpError;
+use super::session::Session;
+use crate::actuator::protocol::PartialTarget;
+use crate::domain::id::{ServiceName, TargetUid};
+use crate::domain::scale::command::Command;
+use crate::domain::scale::observation::Reading;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+
+/// What a binding came to.
+pub struct Bound {
+    /// The service as it now is.
+    pub head: ServiceHead,
+    /// What was read.
+    pub reading: Reading,
+    /// Whether anything changed.
+    pub changed: bool,
+}
+
+/// Reads the target of a service and records what it is. Another object must be accepted by name.
+pub fn service_bind(
+    session: &mut Session,
+    service: &ServiceName,
+    accept_uid: Option<TargetUid>,
+) -> Result<Bound, OpError> {
+    let state = session.load_service(service)?;
+    let reading = session.read_service(&state)?.ok_or_else(|| {
+        OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
+    })?;
+    let command = Command::BindTarget {
+        service: service.clone(),
+        reading: reading.clone(),
+        accept_uid,
+    };
+    let transition = session.transition(service, &[], |_, _| Ok(command))?;
+    Ok(Bound {
+        changed: transition.committed.is_some(),
+        head: transition.state.head,
+        reading,
+    })
+}
+
+impl Session {
+    /// A reading of a service's target, outside of any key; none where the actuator cannot read.
+    pub(crate) fn read_service(
+        &mut self,
+        state: &ServiceState,
+    ) -> Result<Option<Reading>, OpError> {
+        let Some(actuator) = self.actuator_of(state)? else {
+            return Ok(None);
+        };
+        let (Some(registration), true) =
+            (&state.head.registration, actuator.capabilities.inspect)
+        else {
+            return Ok(None);
+        };
+        let partial = PartialTarget {
+            cluster_id: Some(registration.cluster_id.clone()),
+            runtime_id: Some(registration.runtime_id.clone()),
+            workload_id: registration.workload_id.clone(),
+            target_uid: None,
+            target_resource_version: None,
+        };
+        let began_at = self.now();
+        let found = self.asker(&actuator)?.inspect(&partial)?;
+        Ok(Some(reading_of(found, began_at)))
+    }
+
+    /// Reads a service's target and records it, so that a wish is made from what is there now.
+    pub(crate) fn refresh_binding(
+        &mut self,
+        service: &ServiceName,
+    ) -> Result<ServiceState, OpError> {
+        let state = self.load_service(service)?;
+        let Some(reading) = self.read_service(&state)? else {
+            return Ok(state);
+        };
+        let command =
+            Command::BindTarget { service: service.clone(), reading, accept_uid: None };
+        Ok(self.transition(service, &[], |_, _| Ok(command))?.state)
+    }
+}
