@@ -8,5 +8,6 @@
 pub mod canonical;
 pub mod digest;
 pub mod id;
+pub mod registry;
 pub mod scale;
 pub mod time;

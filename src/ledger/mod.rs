@@ -1,1 +1,192 @@
-//! To be written.
+//! The ledger: the only home of SQL, and the authority on what has happened.
+//!
+//! # Contract
+//! Owns the append-only `event` table, one hash chain per [`Stream`], and its projections, which
+//! are written in the same transaction and can always be derived again. Never decides anything,
+//! never reads a clock, never leaves a transaction open across a child. After a crash at any point
+//! either the whole transaction is there or nothing of it. [`WriteTxn::commit`] answers
+//! [`Committed`] only after the operating system has said that the write is on the disk; an error
+//! from COMMIT is [`LedgerError::CommitUnknown`], and every other error means that nothing was
+//! recorded.
+//!
+//! # Locking
+//! One writer at a time; it waits for the others up to the lock timeout, then gives
+//! [`LedgerError::Busy`]. Readers see one snapshot and wait for nobody. No other descriptor of this
+//! process may touch the files while a [`Ledger`] is open: closing any drops all of its locks.
+//!
+//! # Compatibility
+//! Migrations are an ordered list that is never edited. Only [`Ledger::create`] applies them; a
+//! newer ledger is refused, and so is an older one until it is migrated.
+//!
+//! # File systems
+//! Network file systems are refused, because locks do not hold there. A new directory has mode
+//! 0700, the files 0600. `docs/ledger.md` says all of this for users.
+
+mod columns;
+mod error;
+mod read;
+mod sql;
+mod sqlite;
+mod statements;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod write;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+pub use columns::StoredEvent;
+pub use error::{ErrorClass, LedgerError};
+pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
+pub use stream::{Head, InvalidStream, Stream};
+pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
+pub use write::{Committed, WriteTxn};
+
+use crate::domain::id::{CommandId, LedgerId};
+use crate::domain::registry::{RegistryBody, RegistryEvent};
+use crate::domain::scale::provenance::Provenance;
+use crate::domain::time::{DurationMs, Timestamp};
+use sql::Engine;
+
+/// How long a command waits for another writer unless told otherwise.
+pub const LOCK_TIMEOUT_DEFAULT: DurationMs = DurationMs::from_secs(5);
+
+/// Where a ledger is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A SQLite database in a file.
+    File(PathBuf),
+}
+
+/// How to open a ledger.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    /// How long to wait for another writer.
+    pub lock_timeout: DurationMs,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { lock_timeout: LOCK_TIMEOUT_DEFAULT }
+    }
+}
+
+/// What a new ledger is called; minted by the caller.
+#[derive(Debug, Clone)]
+pub struct CreateOptions {
+    /// Its identity.
+    pub ledger_id: LedgerId,
+    /// The run of the command that makes it.
+    pub command_id: CommandId,
+    /// How to open it afterwards.
+    pub open: OpenOptions,
+}
+
+/// Which ledger it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerIdentity {
+    /// Minted when it was made.
+    pub ledger_id: LedgerId,
+    /// 1, and one more whenever it was restored.
+    pub incarnation: u64,
+    /// `sqlite`.
+    pub engine: &'static str,
+    /// The file, as an absolute path.
+    pub path: PathBuf,
+    /// The version of its tables.
+    pub schema_version: i64,
+}
+
+/// An open ledger. One transaction at a time; for more, open it again.
+pub struct Ledger {
+    engine: Box<dyn Engine>,
+    identity: LedgerIdentity,
+    poisoned_by: Option<CommandId>,
+}
+
+impl Ledger {
+    /// Makes a ledger and opens it. Only `init` and `quickstart` do this. It appears whole or not
+    /// at all: it is made under another name and linked to its own when it is complete.
+    pub fn create(
+        location: &Location,
+        by: &Provenance,
+        at: Timestamp,
+        options: &CreateOptions,
+    ) -> Result<Self, LedgerError> {
+        let Location::File(path) = location;
+        let draft = sqlite::Draft::begin(path, &options.ledger_id)?;
+        let engine = draft.connect(options.open.lock_timeout)?;
+        let identity = LedgerIdentity {
+            ledger_id: options.ledger_id.clone(),
+            incarnation: 1,
+            engine: "sqlite",
+            path: draft.path().to_owned(),
+            schema_version: sqlite::SCHEMA_VERSION,
+        };
+        let mut ledger = Self { engine: Box::new(engine), identity, poisoned_by: None };
+        let mut txn = ledger.write(options.command_id.clone())?;
+        txn.append_registry(&RegistryEvent {
+            at,
+            by: by.clone(),
+            body: RegistryBody::LedgerCreated {
+                ledger_id: options.ledger_id.clone(),
+                incarnation: 1,
+            },
+        })?;
+        let _committed = txn.commit().map_err(|error| LedgerError::Failed {
+            doing: "create",
+            path: draft.path().to_owned(),
+            // Not unknown: without its link the ledger does not exist.
+            problem: error.to_string(),
+        })?;
+        drop(ledger);
+        draft.publish()?;
+        Self::open(location, options.open)
+    }
+
+    /// Opens a ledger that is there. Creates nothing where there is none.
+    pub fn open(location: &Location, options: OpenOptions) -> Result<Self, LedgerError> {
+        let Location::File(path) = location;
+        let (path, engine) = sqlite::open(path, options.lock_timeout)?;
+        let identity = read_identity(&engine, &path)?;
+        Ok(Self { engine: Box::new(engine), identity, poisoned_by: None })
+    }
+
+    /// Which ledger it is.
+    pub const fn identity(&self) -> &LedgerIdentity {
+        &self.identity
+    }
+
+    /// Begins to read one snapshot.
+    pub fn read(&mut self) -> Result<ReadTxn<'_>, LedgerError> {
+        self.engine.begin_read()?;
+        Ok(ReadTxn { ledger: self, open: true })
+    }
+
+    /// Begins to write, alone. `command_id` is random, one per run of a command.
+    pub fn write(&mut self, command_id: CommandId) -> Result<WriteTxn<'_>, LedgerError> {
+        if let Some(command_id) = self.poisoned_by.clone() {
+            return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
+        }
+        self.engine.begin_write()?;
+        Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id))
+    }
+}
+
+fn read_identity(engine: &dyn Engine, path: &Path) -> Result<LedgerIdentity, LedgerError> {
+    let place = || "its identity".to_owned();
+    let mut identity = None;
+    engine.each(statements::READ_IDENTITY, &[], &mut |row| {
+        identity = Some(LedgerIdentity {
+            ledger_id: columns::parsed(path, place, row.text(0)?)?,
+            incarnation: columns::number(path, place, row.int(1)?)?,
+            engine: "sqlite",
+            path: path.to_owned(),
+            schema_version: sqlite::SCHEMA_VERSION,
+        });
+        Ok(ControlFlow::Break(()))
+    })?;
+    identity.ok_or_else(|| columns::nonsense(path, place(), "there is none"))
+}

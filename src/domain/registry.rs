@@ -1,0 +1,175 @@
+//! What happens beside the services: the ledger itself, its actuators, its policy, and refusals.
+//!
+//! Owns the bodies of those events and the fold of the registry. Never decides whether a change is
+//! allowed. Their JSON is stored for ever.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::id::{ActuatorName, ExecutionKey, LedgerId, ServiceName};
+use super::scale::event::Stamped;
+use super::scale::policy::PolicyAnswer;
+use super::scale::service::RegisteredActuator;
+use super::time::DurationMs;
+
+/// How long an equal refusal is not written again.
+pub const REFUSAL_QUIET: DurationMs = DurationMs::from_secs(60);
+
+/// One thing that happened to the ledger or to its actuators.
+pub type RegistryEvent = Stamped<RegistryBody>;
+/// One change of the policy.
+pub type PolicyEvent = Stamped<PolicyBody>;
+/// One command that changed nothing.
+pub type RefusalEvent = Stamped<RefusalBody>;
+
+/// What happened to the ledger or to its actuators.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum RegistryBody {
+    /// The ledger came into being. Always the first event of the stream, and only the first.
+    LedgerCreated {
+        /// Its identity.
+        ledger_id: LedgerId,
+        /// 1; a restored ledger has a higher one.
+        incarnation: u64,
+    },
+    /// An actuator was registered, or registered anew under the same name.
+    ActuatorRegistered {
+        /// What it declares.
+        actuator: RegisteredActuator,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+}
+
+/// What happened to the policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum PolicyBody {
+    /// Another policy holds from now on.
+    PolicySet {
+        /// The policy.
+        policy: StoredPolicy,
+        /// What the policy before it said.
+        decision: PolicyAnswer,
+    },
+}
+
+/// What was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum RefusalBody {
+    /// A command changed nothing.
+    Refused {
+        /// The service that it was about, where it named one.
+        service: Option<ServiceName>,
+        /// The key that it was about, where it named one.
+        execution_key: Option<ExecutionKey>,
+        /// The word for machines.
+        code: String,
+        /// The text for people.
+        message: String,
+        /// The message without what varies from try to try: equal ones are written once a minute.
+        fingerprint: String,
+        /// What policy said, where it was asked.
+        answer: Option<PolicyAnswer>,
+    },
+}
+
+/// A policy as the ledger keeps it. The document is opaque here; `policy/` makes and reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredPolicy {
+    /// The digest that decisions name.
+    pub digest: Digest,
+    /// The document.
+    pub document: String,
+}
+
+impl RegistryBody {
+    /// The word on the wire.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::LedgerCreated { .. } => "ledger_created",
+            Self::ActuatorRegistered { .. } => "actuator_registered",
+        }
+    }
+}
+
+impl PolicyBody {
+    /// The word on the wire.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::PolicySet { .. } => "policy_set",
+        }
+    }
+}
+
+impl RefusalBody {
+    /// The word on the wire.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } => "refused",
+        }
+    }
+
+    /// The key that it is about, if it is about one.
+    pub const fn execution_key(&self) -> Option<&ExecutionKey> {
+        match self {
+            Self::Refused { execution_key, .. } => execution_key.as_ref(),
+        }
+    }
+}
+
+/// Whether two refusals are the same one again: same service, code, actor and fingerprint.
+pub fn is_same_refusal(one: &RefusalEvent, other: &RefusalEvent) -> bool {
+    let identity = |event: &RefusalEvent| match &event.body {
+        RefusalBody::Refused { service, code, fingerprint, .. } => {
+            (service.clone(), code.clone(), fingerprint.clone())
+        }
+    };
+    one.by.actor == other.by.actor && identity(one) == identity(other)
+}
+
+/// The fold of the registry's stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RegistryState {
+    /// The identity of the ledger and its incarnation; none before the first event.
+    pub ledger: Option<(LedgerId, u64)>,
+    /// The actuators.
+    pub actuators: BTreeMap<ActuatorName, RegisteredActuator>,
+}
+
+/// An event of the registry that cannot follow what happened before: a damaged ledger, or a bug.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {event} cannot follow in the registry: {problem}")]
+pub struct IllegalRegistryEvent {
+    /// The event.
+    pub event: &'static str,
+    /// Why not.
+    pub problem: &'static str,
+}
+
+impl RegistryState {
+    /// The state after one more event.
+    pub fn apply(mut self, event: &RegistryEvent) -> Result<Self, IllegalRegistryEvent> {
+        let illegal = |problem| IllegalRegistryEvent { event: event.body.kind(), problem };
+        match &event.body {
+            RegistryBody::LedgerCreated { ledger_id, incarnation } => {
+                if self.ledger.is_some() {
+                    return Err(illegal("the ledger is already there"));
+                }
+                self.ledger = Some((ledger_id.clone(), *incarnation));
+            }
+            RegistryBody::ActuatorRegistered { actuator, .. } => {
+                if self.ledger.is_none() {
+                    return Err(illegal("there is no ledger yet"));
+                }
+                self.actuators.insert(actuator.name.clone(), actuator.clone());
+            }
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,148 @@
+//! Errors of the ledger: each says what was being done to what, and what it means for the caller.
+
+use std::path::PathBuf;
+
+use crate::domain::id::{CommandId, ServiceName};
+use crate::domain::time::DurationMs;
+
+/// What an error means for the caller: the word of the exit table (design, section 10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// 10: there already is a ledger, or what was decided on has moved.
+    Conflict,
+    /// 16: nobody knows whether the write is durable.
+    Unknown,
+    /// 20: locked; the same line later.
+    Unavailable,
+    /// 21: the ledger cannot be used as it is.
+    Unusable,
+}
+
+/// Why the ledger could not be read or written.
+///
+/// Every variant but [`LedgerError::CommitUnknown`] means that nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the facts that the texts name")]
+pub enum LedgerError {
+    /// Nothing is there. Only `init` and `quickstart` make a ledger.
+    #[error("there is no ledger at {}{}", path.display(), note(why))]
+    Missing { path: PathBuf, why: &'static str },
+    /// Something is there already.
+    #[error("cannot create a ledger at {}: it is already there", path.display())]
+    Exists { path: PathBuf },
+    /// A side file of another ledger is there, and would be taken for this one's.
+    #[error("cannot create a ledger beside {}, which belongs to another one", path.display())]
+    SideFile { path: PathBuf },
+    /// A directory, a device, a socket.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile { path: PathBuf },
+    /// SQLite's locks do not hold there.
+    #[error("the ledger {} is on {file_system}, a network file system, where locks do not hold", path.display())]
+    NetworkFileSystem { path: PathBuf, file_system: String },
+    /// The file or its directory cannot be written.
+    #[error("cannot {doing} the ledger {}: {} cannot be written", path.display(), culprit.display())]
+    ReadOnly { doing: &'static str, path: PathBuf, culprit: PathBuf },
+    /// Not ours.
+    #[error("{} is not a scalectl ledger: {problem}", path.display())]
+    Foreign { path: PathBuf, problem: String },
+    /// Written by a newer scalectl.
+    #[error("the ledger {} has schema {found}, this scalectl knows up to {known}", path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    /// Written by an older scalectl and not yet migrated.
+    #[error("the ledger {} has schema {found}, this scalectl needs {known}", path.display())]
+    Older { path: PathBuf, found: i64, known: i64 },
+    /// A SQLite with a known fault.
+    #[error("this scalectl is linked to SQLite {found}, which can lose data: 3.51.3 is needed")]
+    EngineTooOld { found: String },
+    /// The database itself is damaged.
+    #[error("cannot {doing} the ledger {}: the database is damaged: {problem}", path.display())]
+    Corrupt { doing: &'static str, path: PathBuf, problem: String },
+    /// What is stored makes no sense.
+    #[error("the ledger {} is damaged: {place}: {problem}", path.display())]
+    Nonsense { path: PathBuf, place: String, problem: String },
+    /// The disk is full.
+    #[error("cannot {doing} the ledger {}: the disk is full", path.display())]
+    Full { doing: &'static str, path: PathBuf },
+    /// Somebody else writes, for longer than the lock timeout.
+    #[error("cannot {doing} the ledger {}: it was locked for {waited}", path.display())]
+    Busy { doing: &'static str, path: PathBuf, waited: DurationMs },
+    /// Anything else that the database or the system said.
+    #[error("cannot {doing} the ledger {}: {problem}", path.display())]
+    Failed { doing: &'static str, path: PathBuf, problem: String },
+    /// COMMIT failed: the write may or may not be durable.
+    #[error("COMMIT of {command_id} to the ledger {} failed, it may be recorded or not: {problem}", path.display())]
+    CommitUnknown { command_id: CommandId, path: PathBuf, problem: String },
+    /// An earlier COMMIT of this process failed.
+    #[error("nothing more is written to the ledger {}: COMMIT of {command_id} failed before", path.display())]
+    Poisoned { command_id: CommandId, path: PathBuf },
+    /// A write of this transaction failed, so the rest of it is not recorded either.
+    #[error("nothing of {command_id} was recorded in the ledger {}: a part of it failed", path.display())]
+    Incomplete { command_id: CommandId, path: PathBuf },
+    /// An event that cannot follow what is stored.
+    #[error("cannot record an event of {stream} in the ledger {}: {problem}", path.display())]
+    Illegal { path: PathBuf, stream: String, problem: String },
+    /// The state that was decided on is not the stored one.
+    #[error("cannot update {what} of {service} in the ledger {}: it is not as it was read", path.display())]
+    Stale { path: PathBuf, service: ServiceName, what: String },
+}
+
+fn note(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(": {why}") }
+}
+
+impl LedgerError {
+    /// The word for machines.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "ledger_missing",
+            Self::Exists { .. } => "ledger_exists",
+            Self::SideFile { .. } => "ledger_side_file",
+            Self::NotAFile { .. } => "ledger_not_a_file",
+            Self::NetworkFileSystem { .. } => "ledger_network_fs",
+            Self::ReadOnly { .. } => "ledger_read_only",
+            Self::Foreign { .. } => "ledger_foreign",
+            Self::Newer { .. } => "ledger_newer",
+            Self::Older { .. } => "ledger_older",
+            Self::EngineTooOld { .. } => "ledger_engine_too_old",
+            Self::Corrupt { .. } => "ledger_corrupt",
+            Self::Nonsense { .. } | Self::Illegal { .. } => "ledger_damaged",
+            Self::Full { .. } => "ledger_full",
+            Self::Busy { .. } => "ledger_busy",
+            Self::Failed { .. } => "ledger_failed",
+            Self::CommitUnknown { .. } => "commit_unknown",
+            Self::Poisoned { .. } => "ledger_poisoned",
+            Self::Incomplete { .. } => "ledger_incomplete",
+            Self::Stale { .. } => "ledger_stale",
+        }
+    }
+
+    /// What it means for the caller.
+    pub const fn class(&self) -> ErrorClass {
+        match self {
+            Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
+            Self::CommitUnknown { .. } => ErrorClass::Unknown,
+            Self::Busy { .. } => ErrorClass::Unavailable,
+            Self::Missing { .. }
+            | Self::SideFile { .. }
+            | Self::NotAFile { .. }
+            | Self::NetworkFileSystem { .. }
+            | Self::ReadOnly { .. }
+            | Self::Foreign { .. }
+            | Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::EngineTooOld { .. }
+            | Self::Corrupt { .. }
+            | Self::Nonsense { .. }
+            | Self::Full { .. }
+            | Self::Failed { .. }
+            | Self::Poisoned { .. }
+            | Self::Incomplete { .. }
+            | Self::Illegal { .. } => ErrorClass::Unusable,
+        }
+    }
+
+    /// Whether the same line may succeed once somebody else is done.
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+}

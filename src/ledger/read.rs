@@ -1,0 +1,390 @@
+//! Reading: one snapshot of the ledger, whatever others write meanwhile.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::columns::{EventRow, ExecutionRow, StoredEvent, column, json, nonsense, number, parsed};
+use super::error::LedgerError;
+use super::sql::{Engine, Statement, Value};
+use super::statements as sql;
+use super::stream::{Head, Stream};
+use super::{Ledger, LedgerIdentity};
+use crate::domain::digest::Digest;
+use crate::domain::id::{
+    ActuatorName, CommandId, ExecutionKey, IntentId, IntentRevision, ServiceName,
+};
+use crate::domain::registry::{PolicyEvent, StoredPolicy};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::service::RegisteredActuator;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::time::Timestamp;
+
+/// Which end of a list comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As it happened.
+    #[default]
+    OldestFirst,
+    /// The newest first.
+    NewestFirst,
+}
+
+/// Which events are wanted. The default wants all of them.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    /// Only of these chains; empty for all.
+    pub streams: Vec<Stream>,
+    /// Only about this key.
+    pub execution_key: Option<ExecutionKey>,
+    /// Only by this run of a command.
+    pub command_id: Option<CommandId>,
+    /// Only after this position.
+    pub after: u64,
+    /// Only from this instant on.
+    pub since: Option<Timestamp>,
+    /// Only before this instant.
+    pub until: Option<Timestamp>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Which come first.
+    pub order: Order,
+}
+
+/// Which executions are wanted, the newest first. The default wants all of them.
+#[derive(Debug, Clone, Default)]
+pub struct ExecutionFilter {
+    /// Only of this service.
+    pub service: Option<ServiceName>,
+    /// Only what is under way.
+    pub unfinished: bool,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// One snapshot of the ledger. Ends without a trace when it is dropped.
+pub struct ReadTxn<'a> {
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) open: bool,
+}
+
+/// An execution with the version under which it is stored.
+pub(super) struct Versioned<T> {
+    pub(super) version: i64,
+    pub(super) value: T,
+}
+
+impl ReadTxn<'_> {
+    pub(super) fn engine(&self) -> &dyn Engine {
+        self.ledger.engine.as_ref()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.ledger.identity.path
+    }
+
+    /// Which ledger this is.
+    pub fn identity(&self) -> &LedgerIdentity {
+        &self.ledger.identity
+    }
+
+    /// A service with every unfinished execution, the newest accepted one and the named keys, as
+    /// far as they are there and belong to it. An unknown service is the empty state.
+    pub fn service_state(
+        &self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+    ) -> Result<ServiceState, LedgerError> {
+        let (head, executions) = self.load(service, keys)?;
+        let executions = executions.into_iter().map(|found| found.value);
+        Ok(ServiceState {
+            head: head.value,
+            executions: executions.map(|execution| (execution.key().clone(), execution)).collect(),
+        })
+    }
+
+    /// The same with the stored versions; version 0 is a service that is not there yet.
+    pub(super) fn load(
+        &self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+    ) -> Result<(Versioned<ServiceHead>, Vec<Versioned<Execution>>), LedgerError> {
+        let mut head = Versioned { version: 0, value: ServiceHead::default() };
+        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
+            let place = || format!("service {service}");
+            head =
+                Versioned { version: row.int(0)?, value: json(self.path(), place, row.text(1)?)? };
+            Ok(ControlFlow::Break(()))
+        })?;
+        let mut found =
+            self.find_executions(sql::READ_UNFINISHED, &[Value::Text(service.as_str())], None)?;
+        let current = head.value.current.as_ref().map(|current| &current.execution_key);
+        for key in current.into_iter().chain(keys) {
+            if found.iter().all(|known| known.value.key() != key) {
+                let named = self.find_executions(
+                    sql::READ_EXECUTION,
+                    &[Value::Text(key.as_str())],
+                    Some(1),
+                )?;
+                found.extend(named.into_iter().filter(|it| it.value.intent.service == *service));
+            }
+        }
+        Ok((head, found))
+    }
+
+    fn find_executions(
+        &self,
+        statement: Statement,
+        values: &[Value<'_>],
+        limit: Option<usize>,
+    ) -> Result<Vec<Versioned<Execution>>, LedgerError> {
+        let mut found = Vec::new();
+        if limit == Some(0) {
+            return Ok(found);
+        }
+        self.engine().each(statement, values, &mut |row| {
+            let row = ExecutionRow::of(row)?;
+            found.push(Versioned { version: row.version, value: row.execution(self.path())? });
+            Ok(if limit.is_some_and(|limit| found.len() >= limit) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        Ok(found)
+    }
+
+    /// Every service by name, with everything but its executions.
+    pub fn service_heads(&self) -> Result<Vec<(ServiceName, ServiceHead)>, LedgerError> {
+        let mut heads = Vec::new();
+        self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
+            let name = row.text(0)?;
+            let place = || format!("service {name}");
+            heads
+                .push((parsed(self.path(), place, name)?, json(self.path(), place, row.text(2)?)?));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(heads)
+    }
+
+    /// Every service by name.
+    pub fn service_names(&self) -> Result<Vec<ServiceName>, LedgerError> {
+        let mut names = Vec::new();
+        self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
+            let name = row.text(0)?;
+            names.push(parsed(self.path(), || format!("service {name}"), name)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(names)
+    }
+
+    /// One execution, whatever its service.
+    pub fn find_execution(&self, key: &ExecutionKey) -> Result<Option<Execution>, LedgerError> {
+        let values = [Value::Text(key.as_str())];
+        let found = self.find_executions(sql::READ_EXECUTION, &values, Some(1))?;
+        Ok(found.into_iter().next().map(|found| found.value))
+    }
+
+    /// The executions that are wanted, the newest first.
+    pub fn executions(&self, filter: &ExecutionFilter) -> Result<Vec<Execution>, LedgerError> {
+        let of_service = filter.service.as_ref().map(|service| [Value::Text(service.as_str())]);
+        let found = match (&of_service, filter.unfinished) {
+            (Some(values), true) => {
+                self.find_executions(sql::READ_UNFINISHED, values, filter.limit)
+            }
+            (Some(values), false) => {
+                self.find_executions(sql::READ_EXECUTIONS_OF_SERVICE, values, filter.limit)
+            }
+            (None, true) => self.find_executions(sql::READ_ALL_UNFINISHED, &[], filter.limit),
+            (None, false) => self.find_executions(sql::READ_EXECUTIONS, &[], filter.limit),
+        }?;
+        Ok(found.into_iter().map(|found| found.value).collect())
+    }
+
+    fn find_key(
+        &self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<ExecutionKey>, LedgerError> {
+        let mut found = None;
+        self.engine().each(statement, values, &mut |row| {
+            found = Some(parsed(self.path(), || "an execution".to_owned(), row.text(0)?)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// The key of the live intent at a place in its service.
+    pub fn key_at(
+        &self,
+        service: &ServiceName,
+        revision: IntentRevision,
+    ) -> Result<Option<ExecutionKey>, LedgerError> {
+        let revision = Value::Int(column(revision.get()));
+        self.find_key(sql::READ_KEY_AT, &[Value::Text(service.as_str()), revision])
+    }
+
+    /// The key that an intent id and revision name, simulations aside.
+    pub fn intent_owner(
+        &self,
+        intent_id: &IntentId,
+        revision: IntentRevision,
+    ) -> Result<Option<ExecutionKey>, LedgerError> {
+        let revision = Value::Int(column(revision.get()));
+        self.find_key(sql::READ_INTENT_OWNER, &[Value::Text(intent_id.as_str()), revision])
+    }
+
+    fn find_document<T: serde::de::DeserializeOwned>(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Result<Option<T>, LedgerError> {
+        let mut found = None;
+        let values = [Value::Text(kind), Value::Text(name)];
+        self.engine().each(sql::READ_DOCUMENT, &values, &mut |row| {
+            found = Some(json(self.path(), || format!("{kind} {name}"), row.text(0)?)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// One registered actuator.
+    pub fn actuator(&self, name: &ActuatorName) -> Result<Option<RegisteredActuator>, LedgerError> {
+        self.find_document("actuator", name.as_str())
+    }
+
+    /// Every registered actuator by name.
+    pub fn actuators(&self) -> Result<Vec<RegisteredActuator>, LedgerError> {
+        let mut found = Vec::new();
+        self.engine().each(sql::READ_DOCUMENTS, &[], &mut |row| {
+            if row.text(0)? == "actuator" {
+                let name = row.text(1)?;
+                found.push(json(self.path(), || format!("actuator {name}"), row.text(3)?)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// The policy that holds.
+    pub fn policy(&self) -> Result<Option<StoredPolicy>, LedgerError> {
+        self.find_document("policy", "current")
+    }
+
+    /// Every policy that ever held, the oldest first.
+    pub fn policy_history(&self) -> Result<Vec<PolicyEvent>, LedgerError> {
+        let mut history = Vec::new();
+        self.engine().each(sql::READ_STREAM, &[Value::Text("policy")], &mut |row| {
+            let row = EventRow::of(row)?;
+            history.push(json(self.path(), || row.place(), row.body)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(history)
+    }
+
+    /// The events that are wanted. Named chains without `after` are read by their own index, all
+    /// else by position. A key alone names its service's chain and the refusals.
+    pub fn events(&self, filter: &EventFilter) -> Result<Vec<StoredEvent>, LedgerError> {
+        let mut filter = filter.clone();
+        if let (Some(key), true) = (&filter.execution_key, filter.streams.is_empty()) {
+            let owner = self.find_execution(key)?.map(|it| Stream::Service(it.intent.service));
+            filter.streams = owner.into_iter().chain([Stream::Refusals]).collect();
+        }
+        let streams: Vec<String> = filter.streams.iter().map(Stream::to_string).collect();
+        let newest_first = filter.order == Order::NewestFirst;
+        let mut found = Vec::new();
+        if streams.is_empty() || filter.after > 0 {
+            let by_position =
+                if newest_first { sql::READ_EVENTS_NEWEST_FIRST } else { sql::READ_EVENTS };
+            let after = Value::Int(column(filter.after));
+            self.find_events(by_position, after, &filter, &streams, &mut found)?;
+        } else {
+            let by_stream =
+                if newest_first { sql::READ_STREAM_NEWEST_FIRST } else { sql::READ_STREAM };
+            for stream in &streams {
+                self.find_events(by_stream, Value::Text(stream), &filter, &streams, &mut found)?;
+            }
+            found.sort_by_key(|event| event.position);
+            found.dedup_by_key(|event| event.position);
+            if newest_first {
+                found.reverse();
+            }
+            found.truncate(filter.limit.unwrap_or(usize::MAX));
+        }
+        Ok(found)
+    }
+
+    /// Adds at most `filter.limit` events to what is found already.
+    fn find_events(
+        &self,
+        statement: Statement,
+        value: Value<'_>,
+        filter: &EventFilter,
+        streams: &[String],
+        found: &mut Vec<StoredEvent>,
+    ) -> Result<(), LedgerError> {
+        let room = filter.limit.map_or(usize::MAX, |limit| found.len().saturating_add(limit));
+        if found.len() >= room {
+            return Ok(());
+        }
+        self.engine().each(statement, &[value], &mut |row| {
+            let row = EventRow::of(row)?;
+            if is_wanted(filter, streams, &row) {
+                found.push(row.stored(self.path())?);
+            }
+            Ok(if found.len() >= room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })
+    }
+
+    /// The newest event of a chain: its number and hash; none before the first.
+    pub fn stream_head(&self, stream: &Stream) -> Result<Option<Head>, LedgerError> {
+        let mut head = None;
+        let text = stream.to_string();
+        self.engine().each(sql::READ_STREAM_HEAD, &[Value::Text(&text)], &mut |row| {
+            let place = || format!("the head of {stream}");
+            let hash = Digest::from_bytes(row.bytes(1)?)
+                .ok_or_else(|| nonsense(self.path(), place(), "a hash of another length"))?;
+            let sequence = number(self.path(), place, row.int(0)?)?;
+            head = Some(Head { stream: stream.clone(), sequence, hash });
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(head)
+    }
+
+    /// The heads of all chains, in the order of their names.
+    pub fn stream_heads(&self) -> Result<Vec<Head>, LedgerError> {
+        let mut heads = Vec::new();
+        let mut last = String::new();
+        while let Some(text) = self.next_stream(&last)? {
+            let stream: Stream = parsed(self.path(), || "the name of a stream".to_owned(), &text)?;
+            heads.extend(self.stream_head(&stream)?);
+            last = text;
+        }
+        Ok(heads)
+    }
+
+    /// The chain after a name. Always a greater name, so that a walk ends on any database.
+    pub(super) fn next_stream(&self, last: &str) -> Result<Option<String>, LedgerError> {
+        let mut next = None;
+        self.engine().each(sql::READ_NEXT_STREAM, &[Value::Text(last)], &mut |row| {
+            next = row.optional_text(0)?.filter(|text| *text > last).map(str::to_owned);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(next)
+    }
+}
+
+fn is_wanted(filter: &EventFilter, streams: &[String], row: &EventRow<'_>) -> bool {
+    (streams.is_empty() || streams.iter().any(|stream| stream == row.stream))
+        && filter.execution_key.as_ref().is_none_or(|key| row.execution_key == Some(key.as_str()))
+        && filter.command_id.as_ref().is_none_or(|id| row.command_id == id.as_str())
+        && filter.since.is_none_or(|since| row.at >= since.as_micros())
+        && filter.until.is_none_or(|until| row.at < until.as_micros())
+}
+
+impl Drop for ReadTxn<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.engine().rollback();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! SQLite: the embedded engine. WAL, `synchronous=FULL`, one file and its two side files.
+//!
+//! Owns the only connections to the database. Keeps the log across processes (a close does not
+//! checkpoint) and bounds it by hand. After a crash SQLite's own recovery leaves exactly the
+//! committed transactions.
+
+mod connection;
+mod draft;
+mod place;
+
+use std::path::PathBuf;
+
+use rusqlite::{CachedStatement, Connection, ErrorCode, MAIN_DB};
+
+pub(super) use connection::{SCHEMA_VERSION, open};
+pub(super) use draft::Draft;
+
+use super::columns::nonsense;
+use super::error::LedgerError;
+use super::sql::{Engine, Row, RowFlow, Statement, Value};
+use crate::domain::time::DurationMs;
+
+/// From so many frames on the log is checkpointed before a write, which then starts it anew.
+const LOG_FRAMES_MAX: i32 = 128;
+
+/// One connection.
+pub(super) struct SqliteEngine {
+    connection: Connection,
+    origin: Origin,
+}
+
+/// What every error of a connection says beside what was being done.
+#[derive(Debug, Clone)]
+struct Origin {
+    path: PathBuf,
+    lock_timeout: DurationMs,
+}
+
+impl Origin {
+    fn failed(&self, doing: &'static str, error: &rusqlite::Error) -> LedgerError {
+        let path = self.path.clone();
+        let problem = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                LedgerError::Busy { doing, path, waited: self.lock_timeout }
+            }
+            Some(ErrorCode::DiskFull) => LedgerError::Full { doing, path },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                let culprit = place::unwritable(&path).unwrap_or_else(|| path.clone());
+                LedgerError::ReadOnly { doing, path, culprit }
+            }
+            Some(ErrorCode::CannotOpen) => match place::unwritable(&path) {
+                Some(culprit) => LedgerError::ReadOnly { doing, path, culprit },
+                None => LedgerError::Failed { doing, path, problem },
+            },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                LedgerError::Corrupt { doing, path, problem }
+            }
+            _ => LedgerError::Failed { doing, path, problem },
+        }
+    }
+}
+
+impl SqliteEngine {
+    fn run(&self, doing: &'static str, text: &str) -> Result<(), LedgerError> {
+        self.connection
+            .prepare_cached(text)
+            .and_then(|mut statement| statement.raw_execute().map(|_| ()))
+            .map_err(|error| self.origin.failed(doing, &error))
+    }
+
+    fn prepare(
+        &self,
+        statement: Statement,
+        values: &[Value<'_>],
+    ) -> Result<CachedStatement<'_>, LedgerError> {
+        let failed = |error| self.origin.failed(statement.doing, &error);
+        let mut prepared = self.connection.prepare_cached(statement.text).map_err(failed)?;
+        bind(&mut prepared, values).map_err(failed)?;
+        Ok(prepared)
+    }
+
+    /// Keeps the log short: nothing else would, because a close does not checkpoint. What a reader
+    /// still needs stays; a checkpoint that meets another one is left to that one.
+    fn bound_the_log(&self) -> Result<(), LedgerError> {
+        use rusqlite::wal::CheckpointMode::{NOOP, PASSIVE};
+        let checkpoint = |mode| match self.connection.wal_checkpoint_v2(Some(MAIN_DB), mode) {
+            Ok((frames, _)) => Ok(frames),
+            // PASSIVE says busy without asking the busy handler.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(0),
+            Err(error) => Err(self.origin.failed("checkpoint", &error)),
+        };
+        if checkpoint(NOOP)? > LOG_FRAMES_MAX {
+            checkpoint(PASSIVE)?;
+        }
+        Ok(())
+    }
+}
+
+/// Binds `$1`, `$2` … by their number: to SQLite they are names, numbered by first occurrence.
+fn bind(statement: &mut CachedStatement<'_>, values: &[Value<'_>]) -> rusqlite::Result<()> {
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$'));
+        let number: usize =
+            number.and_then(|digits| digits.parse().ok()).expect("BUG: a parameter is not $N");
+        match values[number - 1] {
+            Value::Int(value) => statement.raw_bind_parameter(index, value)?,
+            Value::Text(value) => statement.raw_bind_parameter(index, value)?,
+            Value::Bytes(value) => statement.raw_bind_parameter(index, value)?,
+            Value::OptionalText(value) => statement.raw_bind_parameter(index, value)?,
+        }
+    }
+    Ok(())
+}
+
+impl Engine for SqliteEngine {
+    fn begin_read(&self) -> Result<(), LedgerError> {
+        self.run("read", "BEGIN")
+    }
+
+    fn begin_write(&self) -> Result<(), LedgerError> {
+        self.bound_the_log()?;
+        self.run("write to", "BEGIN IMMEDIATE")
+    }
+
+    fn commit(&self) -> Result<(), LedgerError> {
+        self.run("commit to", "COMMIT")
+    }
+
+    fn rollback(&self) {
+        // Some errors have ended the transaction already; any other end of the connection does too.
+        if !self.connection.is_autocommit() {
+            let _ = self.run("roll back", "ROLLBACK");
+        }
+    }
+
+    fn exec(&self, statement: Statement, values: &[Value<'_>]) -> Result<u64, LedgerError> {
+        let mut prepared = self.prepare(statement, values)?;
+        let changed =
+            prepared.raw_execute().map_err(|error| self.origin.failed(statement.doing, &error))?;
+        Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+    }
+
+    fn each(
+        &self,
+        statement: Statement,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> RowFlow,
+    ) -> Result<(), LedgerError> {
+        let mut prepared = self.prepare(statement, values)?;
+        let mut rows = prepared.raw_query();
+        loop {
+            let next = rows.next().map_err(|e| self.origin.failed(statement.doing, &e))?;
+            let Some(next) = next else {
+                return Ok(());
+            };
+            if row(&SqliteRow { row: next, origin: &self.origin })?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn storage_problems(&self, thorough: bool, limit: usize) -> Result<Vec<String>, LedgerError> {
+        let check = Statement {
+            doing: "check the storage of",
+            text: if thorough { "PRAGMA integrity_check" } else { "PRAGMA quick_check" },
+        };
+        let mut problems = Vec::new();
+        self.each(check, &[], &mut |row| {
+            let problem = row.text(0)?;
+            if problem != "ok" && problems.len() < limit {
+                problems.push(problem.to_owned());
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        Ok(problems)
+    }
+}
+
+struct SqliteRow<'r> {
+    row: &'r rusqlite::Row<'r>,
+    origin: &'r Origin,
+}
+
+impl SqliteRow<'_> {
+    fn unexpected(&self, column: usize, problem: &dyn std::fmt::Display) -> LedgerError {
+        let name = self.row.as_ref().column_name(column).unwrap_or("a column").to_owned();
+        nonsense(&self.origin.path, name, &problem.to_string())
+    }
+}
+
+impl Row for SqliteRow<'_> {
+    fn int(&self, column: usize) -> Result<i64, LedgerError> {
+        let value = self.row.get_ref(column).map_err(|error| self.unexpected(column, &error))?;
+        value.as_i64().map_err(|error| self.unexpected(column, &error))
+    }
+
+    fn text(&self, column: usize) -> Result<&str, LedgerError> {
+        let value = self.row.get_ref(column).map_err(|error| self.unexpected(column, &error))?;
+        value.as_str().map_err(|error| self.unexpected(column, &error))
+    }
+
+    fn optional_text(&self, column: usize) -> Result<Option<&str>, LedgerError> {
+        let value = self.row.get_ref(column).map_err(|error| self.unexpected(column, &error))?;
+        value.as_str_or_null().map_err(|error| self.unexpected(column, &error))
+    }
+
+    fn bytes(&self, column: usize) -> Result<&[u8], LedgerError> {
+        let value = self.row.get_ref(column).map_err(|error| self.unexpected(column, &error))?;
+        value.as_blob().map_err(|error| self.unexpected(column, &error))
+    }
+}

@@ -1,0 +1,196 @@
+//! Where a database may be: what is refused before SQLite sees the file.
+//!
+//! Only asks for metadata. A descriptor on the database itself is never opened here: to close it
+//! would drop every lock that this process holds on it.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::ledger::error::LedgerError;
+
+/// The file systems on which locks or shared memory do not hold, by `statfs` (linux/magic.h).
+const NETWORK_FILE_SYSTEMS: [(u64, &str); 17] = [
+    (0x6969, "nfs"),
+    (0x517B, "smb"),
+    (0xFF53_4D42, "cifs"),
+    (0xFE53_4D42, "smb2"),
+    (0x0102_1997, "9p"),
+    (0x5346_414F, "afs"),
+    (0x6B41_4653, "kafs"),
+    (0x00C3_6400, "ceph"),
+    (0x0BD0_0BD0, "lustre"),
+    (0x4750_4653, "gpfs"),
+    (0x7461_636F, "ocfs2"),
+    (0x0116_1970, "gfs2"),
+    (0x7375_7245, "coda"),
+    (0x564C, "ncp"),
+    (0x1983_0326, "beegfs"),
+    (0xAAD7_AAEA, "panfs"),
+    (0x0BD0_0BD1, "lustre"),
+];
+
+const FUSE: u64 = 0x6573_5546;
+
+/// What of FUSE is on a network; the rest of it is local.
+const NETWORK_FUSE: [&str; 14] = [
+    "virtiofs",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "fuse.ceph",
+    "fuse.ceph-fuse",
+    "fuse.s3fs",
+    "fuse.rclone",
+    "fuse.gcsfuse",
+    "fuse.goofys",
+    "fuse.mount-s3",
+    "fuse.davfs",
+    "fuse.juicefs",
+    "fuse.mfs",
+    "fuse.smbnetfs",
+];
+
+/// The path from the root. A relative `file:` path would be an address to SQLite.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, LedgerError> {
+    std::path::absolute(path).map_err(|error| LedgerError::Failed {
+        doing: "find",
+        path: path.to_owned(),
+        problem: error.to_string(),
+    })
+}
+
+/// The log, its index, and the journal of other modes.
+pub(super) fn side_files(path: &Path) -> [PathBuf; 3] {
+    ["-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    })
+}
+
+/// There must be a regular file.
+pub(super) fn check_file(path: &Path) -> Result<(), LedgerError> {
+    let missing = |why| LedgerError::Missing { path: path.to_owned(), why };
+    match path.metadata() {
+        Ok(found) if !found.is_file() => Err(LedgerError::NotAFile { path: path.to_owned() }),
+        Ok(found) if found.len() == 0 => {
+            let problem = "it is empty".to_owned();
+            Err(LedgerError::Foreign { path: path.to_owned(), problem })
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(missing(if path.symlink_metadata().is_ok() {
+                "it is a link to nothing"
+            } else if path.parent().is_some_and(|parent| !parent.exists()) {
+                "its directory is not there either"
+            } else {
+                ""
+            }))
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err(missing("a part of the path is not a directory"))
+        }
+        Err(error) => Err(refused("open", path, path, &error)),
+    }
+}
+
+/// An error of the system about a file.
+pub(super) fn refused(
+    doing: &'static str,
+    path: &Path,
+    culprit: &Path,
+    error: &io::Error,
+) -> LedgerError {
+    let path = path.to_owned();
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            LedgerError::ReadOnly { doing, path, culprit: culprit.to_owned() }
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => LedgerError::Full { doing, path },
+        _ => LedgerError::Failed { doing, path, problem: error.to_string() },
+    }
+}
+
+/// Which of the database, its side files and its directory this user cannot write.
+pub(super) fn unwritable(path: &Path) -> Option<PathBuf> {
+    let [log, index, _] = side_files(path);
+    let candidates = [Some(path.to_owned()), Some(log), Some(index), path.parent().map(Into::into)];
+    candidates.into_iter().flatten().find(|candidate| {
+        use rustix::fs::{Access, access};
+        candidate.exists() && access(candidate, Access::WRITE_OK).is_err()
+    })
+}
+
+/// The file system must be local. `found` stands in for the system's answer in tests.
+pub(super) fn check_file_system(path: &Path, found: Option<u64>) -> Result<(), LedgerError> {
+    let Some(magic) = found.or_else(|| file_system_of(path)) else {
+        return Ok(());
+    };
+    let fuse = if magic == FUSE { fuse_type(path) } else { None };
+    let network = NETWORK_FILE_SYSTEMS
+        .into_iter()
+        .find_map(|(known, name)| (known == magic).then_some(name))
+        .or_else(|| NETWORK_FUSE.into_iter().find(|known| fuse.as_deref() == Some(known)));
+    match network {
+        None => Ok(()),
+        Some(name) => {
+            let file_system = name.to_owned();
+            Err(LedgerError::NetworkFileSystem { path: path.to_owned(), file_system })
+        }
+    }
+}
+
+/// The number of the file system; none where the system does not say.
+#[cfg(target_os = "linux")]
+#[expect(clippy::cast_sign_loss, reason = "a magic number is a pattern of 32 bits")]
+fn file_system_of(path: &Path) -> Option<u64> {
+    rustix::fs::statfs(path).ok().map(|found| found.f_type as u64 & 0xFFFF_FFFF)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn file_system_of(_path: &Path) -> Option<u64> {
+    None
+}
+
+/// The type in the mount table, by the device of the file.
+fn fuse_type(path: &Path) -> Option<String> {
+    let device = rustix::fs::stat(path).ok()?.st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mount_type(&mounts, &format!("{major}:{minor}")).map(str::to_owned)
+}
+
+/// The type of the mount with a device, in the format of `proc_pid_mountinfo(5)`.
+fn mount_type<'m>(mounts: &'m str, device: &str) -> Option<&'m str> {
+    mounts.lines().find_map(|line| {
+        let (mount, source) = line.split_once(" - ")?;
+        let is_it = mount.split(' ').nth(2) == Some(device);
+        source.split(' ').next().filter(|_| is_it)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_refused_by_name() {
+        let here = std::env::temp_dir();
+        for (magic, name) in [(0x6969, "nfs"), (0xFF53_4D42, "cifs"), (0x0102_1997, "9p")] {
+            let error = check_file_system(&here, Some(magic)).expect_err("a network");
+            assert_eq!(error.code(), "ledger_network_fs");
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        for local in [0xEF53, 0x0102_1994, 0x9123_683E, FUSE] {
+            assert!(check_file_system(&here, Some(local)).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_mount_table_tells_one_fuse_from_another() {
+        let mounts = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n\
+                      40 35 0:52 / /home/a/far rw,nosuid shared:3 - fuse.sshfs b@host:/ rw\n";
+        assert_eq!(mount_type(mounts, "0:52"), Some("fuse.sshfs"));
+        assert_eq!(mount_type(mounts, "98:0"), Some("ext3"));
+        assert_eq!(mount_type(mounts, "0:53"), None);
+    }
+}

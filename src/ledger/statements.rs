@@ -1,0 +1,163 @@
+//! Every statement of the ledger, in the words that SQLite and PostgreSQL share.
+
+use super::sql::Statement;
+
+pub(super) const READ_IDENTITY: Statement = Statement {
+    doing: "read the identity of",
+    text: "SELECT ledger_id, incarnation FROM ledger WHERE singleton = 1",
+};
+
+pub(super) const INSERT_IDENTITY: Statement = Statement {
+    doing: "write the identity of",
+    text: "INSERT INTO ledger (singleton, ledger_id, incarnation) VALUES (1, $1, $2)",
+};
+
+pub(super) const READ_STREAM_HEAD: Statement = Statement {
+    doing: "read the head of a stream of",
+    text: "SELECT sequence, hash FROM event WHERE stream = $1 ORDER BY sequence DESC LIMIT 1",
+};
+
+/// `position` is given out by the engine, in the order of commits.
+pub(super) const INSERT_EVENT: Statement = Statement {
+    doing: "append an event to",
+    text: "INSERT INTO event (stream, sequence, command_id, at, kind, execution_key, body, hash)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING position",
+};
+
+pub(super) const READ_SERVICE: Statement = Statement {
+    doing: "read a service of",
+    text: "SELECT version, head FROM service WHERE name = $1",
+};
+
+pub(super) const READ_SERVICES: Statement = Statement {
+    doing: "read the services of",
+    text: "SELECT name, version, head FROM service ORDER BY name",
+};
+
+pub(super) const INSERT_SERVICE: Statement = Statement {
+    doing: "write a service of",
+    text: "INSERT INTO service (name, version, head) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+};
+
+pub(super) const UPDATE_SERVICE: Statement = Statement {
+    doing: "write a service of",
+    text: "UPDATE service SET version = $2, head = $3 WHERE name = $1 AND version = $4",
+};
+
+// Every reading of executions answers these eleven columns, in this order (columns.rs).
+pub(super) const READ_EXECUTION: Statement = Statement {
+    doing: "read an execution of",
+    text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
+                  unfinished, state, version, document
+           FROM execution WHERE execution_key = $1",
+};
+
+pub(super) const READ_UNFINISHED: Statement = Statement {
+    doing: "read the unfinished executions of",
+    text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
+                  unfinished, state, version, document
+           FROM execution WHERE service = $1 AND unfinished = 1
+           ORDER BY intent_revision DESC, position DESC",
+};
+
+pub(super) const READ_ALL_UNFINISHED: Statement = Statement {
+    doing: "read the unfinished executions of",
+    text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
+                  unfinished, state, version, document
+           FROM execution WHERE unfinished = 1 ORDER BY position DESC",
+};
+
+pub(super) const READ_EXECUTIONS_OF_SERVICE: Statement = Statement {
+    doing: "read the executions of",
+    text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
+                  unfinished, state, version, document
+           FROM execution WHERE service = $1 ORDER BY intent_revision DESC, position DESC",
+};
+
+pub(super) const READ_EXECUTIONS: Statement = Statement {
+    doing: "read the executions of",
+    text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
+                  unfinished, state, version, document
+           FROM execution ORDER BY position DESC",
+};
+
+pub(super) const READ_KEY_AT: Statement = Statement {
+    doing: "read an execution of",
+    text: "SELECT execution_key FROM execution
+           WHERE service = $1 AND intent_revision = $2 AND live = 1",
+};
+
+pub(super) const READ_INTENT_OWNER: Statement = Statement {
+    doing: "read an execution of",
+    text: "SELECT execution_key FROM execution
+           WHERE intent_id = $1 AND intent_revision = $2 AND dry_run = 0",
+};
+
+pub(super) const INSERT_EXECUTION: Statement = Statement {
+    doing: "write an execution of",
+    text: "INSERT INTO execution (position, execution_key, service, intent_id, intent_revision,
+                                  dry_run, live, unfinished, state, version, document)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+};
+
+pub(super) const UPDATE_EXECUTION: Statement = Statement {
+    doing: "write an execution of",
+    text: "UPDATE execution SET live = $2, unfinished = $3, state = $4, version = $5, document = $6
+           WHERE execution_key = $1 AND version = $7 AND state = $8",
+};
+
+pub(super) const READ_DOCUMENT: Statement = Statement {
+    doing: "read a document of",
+    text: "SELECT body FROM document WHERE kind = $1 AND name = $2",
+};
+
+pub(super) const READ_DOCUMENTS: Statement = Statement {
+    doing: "read the documents of",
+    text: "SELECT kind, name, version, body FROM document ORDER BY kind, name",
+};
+
+pub(super) const PUT_DOCUMENT: Statement = Statement {
+    doing: "write a document of",
+    text: "INSERT INTO document (kind, name, version, body) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (kind, name) DO UPDATE SET version = excluded.version, body = excluded.body
+           WHERE document.version < excluded.version",
+};
+
+// Every reading of events answers these nine columns, in this order (columns.rs).
+pub(super) const READ_EVENTS: Statement = Statement {
+    doing: "read the events of",
+    text: "SELECT position, stream, sequence, command_id, at, kind, execution_key, body, hash
+           FROM event WHERE position > $1 ORDER BY position",
+};
+
+pub(super) const READ_EVENTS_NEWEST_FIRST: Statement = Statement {
+    doing: "read the events of",
+    text: "SELECT position, stream, sequence, command_id, at, kind, execution_key, body, hash
+           FROM event WHERE position > $1 ORDER BY position DESC",
+};
+
+pub(super) const READ_STREAM: Statement = Statement {
+    doing: "read the events of",
+    text: "SELECT position, stream, sequence, command_id, at, kind, execution_key, body, hash
+           FROM event WHERE stream = $1 ORDER BY sequence",
+};
+
+pub(super) const READ_STREAM_NEWEST_FIRST: Statement = Statement {
+    doing: "read the events of",
+    text: "SELECT position, stream, sequence, command_id, at, kind, execution_key, body, hash
+           FROM event WHERE stream = $1 ORDER BY sequence DESC",
+};
+
+/// One step over the index instead of a scan of it.
+pub(super) const READ_NEXT_STREAM: Statement = Statement {
+    doing: "read the streams of",
+    text: "SELECT min(stream) FROM event WHERE stream > $1",
+};
+
+pub(super) const COUNT_EXECUTIONS: Statement =
+    Statement { doing: "count the executions of", text: "SELECT count(*) FROM execution" };
+
+pub(super) const READ_BOUNDS: Statement = Statement {
+    doing: "count the events of",
+    text: "SELECT coalesce(min(position), 0), coalesce(max(position), 0) FROM event",
+};

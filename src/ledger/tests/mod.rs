@@ -1,0 +1,6 @@
+//! Tests of the ledger: what is written can be read, what is damaged is found and named.
+
+mod damage;
+mod files;
+mod support;
+mod writing;

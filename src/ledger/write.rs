@@ -1,0 +1,425 @@
+//! Writing: events first, then the projections of exactly what they changed, in one transaction.
+//!
+//! Nothing is durable before [`WriteTxn::commit`] has answered; after it, everything is. A
+//! transaction of which one write failed cannot be committed.
+
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Deref};
+
+use super::columns::{EventRow, column, document, json};
+use super::error::LedgerError;
+use super::read::ReadTxn;
+use super::sql::Value;
+use super::statements as sql;
+use super::stream::{Chainer, Stream};
+use crate::crash::{self, CrashPoint};
+use crate::domain::canonical::canonical_json;
+use crate::domain::digest::Digest;
+use crate::domain::id::{CommandId, ExecutionKey, LedgerId, ServiceName};
+use crate::domain::registry::{
+    PolicyBody, PolicyEvent, REFUSAL_QUIET, RefusalEvent, RegistryBody, RegistryEvent,
+    is_same_refusal,
+};
+use crate::domain::scale::event::{Event, Stamped};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::time::Timestamp;
+
+/// How many refusals are looked at for an equal one. More than that within a minute is a storm, in
+/// which an equal one may be written again.
+const REFUSALS_LOOKED_AT_MAX: usize = 256;
+
+/// The proof that a write is durable. Only a commit makes one.
+#[must_use = "a call may be made only with the proof that it was recorded"]
+#[derive(Debug)]
+pub struct Committed {
+    command_id: CommandId,
+    ledger_id: LedgerId,
+    incarnation: u64,
+}
+
+impl Committed {
+    /// The run of the command that wrote.
+    pub const fn command_id(&self) -> &CommandId {
+        &self.command_id
+    }
+
+    /// The ledger that it wrote to.
+    pub const fn ledger_id(&self) -> &LedgerId {
+        &self.ledger_id
+    }
+
+    /// The incarnation of that ledger.
+    pub const fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+}
+
+/// One write of one command. No other writer is in. Rolled back when it is dropped.
+pub struct WriteTxn<'a> {
+    read: ReadTxn<'a>,
+    command_id: CommandId,
+    loaded: BTreeMap<ServiceName, Loaded>,
+    tails: BTreeMap<Stream, Tail>,
+    chainer: Chainer,
+    failed: bool,
+}
+
+/// What of a service was read in this transaction: what an UPDATE must still find.
+#[derive(Default)]
+struct Loaded {
+    version: i64,
+    executions: BTreeMap<ExecutionKey, Stored>,
+}
+
+struct Stored {
+    version: i64,
+    state: &'static str,
+}
+
+/// The newest event of a chain.
+#[derive(Clone, Copy)]
+struct Tail {
+    sequence: i64,
+    hash: Digest,
+}
+
+/// Where an event was written.
+struct Place {
+    position: i64,
+    sequence: i64,
+}
+
+/// What is written of an event beside its hash.
+struct Entry<'e> {
+    at: Timestamp,
+    kind: &'e str,
+    execution_key: Option<&'e ExecutionKey>,
+    body: String,
+}
+
+impl<'e> Entry<'e> {
+    fn of<B: serde::Serialize>(
+        event: &'e Stamped<B>,
+        kind: &'e str,
+        execution_key: Option<&'e ExecutionKey>,
+    ) -> Self {
+        Self { at: event.at, kind, execution_key, body: canonical_json(event) }
+    }
+}
+
+impl<'a> Deref for WriteTxn<'a> {
+    type Target = ReadTxn<'a>;
+    fn deref(&self) -> &ReadTxn<'a> {
+        &self.read
+    }
+}
+
+impl<'a> WriteTxn<'a> {
+    pub(super) fn new(read: ReadTxn<'a>, command_id: CommandId) -> Self {
+        Self {
+            read,
+            command_id,
+            loaded: BTreeMap::new(),
+            tails: BTreeMap::new(),
+            chainer: Chainer::default(),
+            failed: false,
+        }
+    }
+
+    /// The run of the command that writes.
+    pub const fn command_id(&self) -> &CommandId {
+        &self.command_id
+    }
+
+    /// As [`ReadTxn::service_state`], and remembers the versions, so that [`Self::append`] updates
+    /// what was read and nothing else.
+    pub fn service_state(
+        &mut self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+    ) -> Result<ServiceState, LedgerError> {
+        let (head, executions) = self.read.load(service, keys)?;
+        let loaded = self.loaded.entry(service.clone()).or_default();
+        loaded.version = head.version;
+        let mut state = ServiceState { head: head.value, executions: BTreeMap::new() };
+        for found in executions {
+            let key = found.value.key().clone();
+            let stored = Stored { version: found.version, state: found.value.phase.as_str() };
+            loaded.executions.insert(key.clone(), stored);
+            state.executions.insert(key, found.value);
+        }
+        Ok(state)
+    }
+
+    /// Appends events to a service's chain and answers the state after them. `state` must be what
+    /// [`Self::service_state`] or the previous call answered in this transaction, else it is
+    /// [`LedgerError::Stale`].
+    pub fn append(
+        &mut self,
+        service: &ServiceName,
+        state: ServiceState,
+        events: &[Event],
+    ) -> Result<ServiceState, LedgerError> {
+        let appended = self.append_unguarded(service, state, events);
+        self.guard(appended)
+    }
+
+    fn append_unguarded(
+        &mut self,
+        service: &ServiceName,
+        state: ServiceState,
+        events: &[Event],
+    ) -> Result<ServiceState, LedgerError> {
+        let stream = Stream::Service(service.clone());
+        let state = state.fold(events).map_err(|problem| self.illegal(&stream, &problem))?;
+        let mut touched: BTreeMap<&ExecutionKey, (Place, i64)> = BTreeMap::new();
+        let mut version = None;
+        for event in events {
+            let key = event.body.execution_key();
+            let place = self.record(&stream, Entry::of(event, event.body.kind(), key))?;
+            let sequence = place.sequence;
+            version = Some(sequence);
+            if let Some(key) = key {
+                touched.entry(key).or_insert((place, sequence)).1 = sequence;
+            }
+        }
+        if let Some(version) = version {
+            self.write_head(service, &state.head, version)?;
+        }
+        for (key, (first, version)) in touched {
+            let execution =
+                state.executions.get(key).expect("BUG: the fold keeps what an event names");
+            self.write_execution(service, execution, first.position, version)?;
+        }
+        Ok(state)
+    }
+
+    fn write_head(
+        &mut self,
+        service: &ServiceName,
+        head: &ServiceHead,
+        version: i64,
+    ) -> Result<(), LedgerError> {
+        let before = self.loaded.get(service).map(|loaded| loaded.version);
+        let (name, json) = (Value::Text(service.as_str()), document(head));
+        let (new, json) = (Value::Int(version), Value::Text(&json));
+        let changed = match before {
+            None => 0,
+            Some(0) => self.engine().exec(sql::INSERT_SERVICE, &[name, new, json])?,
+            Some(before) => {
+                let values = [name, new, json, Value::Int(before)];
+                self.engine().exec(sql::UPDATE_SERVICE, &values)?
+            }
+        };
+        if changed != 1 {
+            return Err(self.stale(service, "the head"));
+        }
+        self.loaded.entry(service.clone()).or_default().version = version;
+        Ok(())
+    }
+
+    fn write_execution(
+        &mut self,
+        service: &ServiceName,
+        execution: &Execution,
+        position: i64,
+        version: i64,
+    ) -> Result<(), LedgerError> {
+        let key = execution.key();
+        let json = document(execution);
+        let state = execution.phase.as_str();
+        let live = Value::Int(i64::from(execution.is_live()));
+        let unfinished = Value::Int(i64::from(!execution.phase.is_finished()));
+        let loaded = self.loaded.get(service).and_then(|loaded| loaded.executions.get(key));
+        let changed = match loaded {
+            None => self.engine().exec(
+                sql::INSERT_EXECUTION,
+                &[
+                    Value::Int(position),
+                    Value::Text(key.as_str()),
+                    Value::Text(service.as_str()),
+                    Value::Text(execution.intent.wish.intent_id.as_str()),
+                    Value::Int(column(execution.revision().get())),
+                    Value::Int(i64::from(execution.intent.dry_run)),
+                    live,
+                    unfinished,
+                    Value::Text(state),
+                    Value::Int(version),
+                    Value::Text(&json),
+                ],
+            )?,
+            Some(before) => self.engine().exec(
+                sql::UPDATE_EXECUTION,
+                &[
+                    Value::Text(key.as_str()),
+                    live,
+                    unfinished,
+                    Value::Text(state),
+                    Value::Int(version),
+                    Value::Text(&json),
+                    Value::Int(before.version),
+                    Value::Text(before.state),
+                ],
+            )?,
+        };
+        if changed != 1 {
+            return Err(self.stale(service, &format!("execution {key}")));
+        }
+        let loaded = self.loaded.entry(service.clone()).or_default();
+        loaded.executions.insert(key.clone(), Stored { version, state });
+        Ok(())
+    }
+
+    /// Records what happened to the ledger or to its actuators.
+    pub fn append_registry(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
+        let appended = self.append_registry_unguarded(event);
+        self.guard(appended)
+    }
+
+    fn append_registry_unguarded(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
+        let entry = Entry::of(event, event.body.kind(), None);
+        let place = self.record(&Stream::Registry, entry)?;
+        match &event.body {
+            RegistryBody::LedgerCreated { ledger_id, incarnation } => {
+                let id = Value::Text(ledger_id.as_str());
+                let values = [id, Value::Int(column(*incarnation))];
+                self.engine().exec(sql::INSERT_IDENTITY, &values).map(|_| ())
+            }
+            RegistryBody::ActuatorRegistered { actuator, .. } => {
+                let json = document(actuator);
+                self.put_document("actuator", actuator.name.as_str(), place.sequence, &json)
+            }
+        }
+    }
+
+    /// Records another policy, which holds from then on.
+    pub fn append_policy(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
+        let appended = self.append_policy_unguarded(event);
+        self.guard(appended)
+    }
+
+    fn append_policy_unguarded(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
+        let PolicyBody::PolicySet { policy, .. } = &event.body;
+        let place = self.record(&Stream::Policy, Entry::of(event, event.body.kind(), None))?;
+        self.put_document("policy", "current", place.sequence, &document(policy))
+    }
+
+    fn put_document(
+        &self,
+        kind: &str,
+        name: &str,
+        version: i64,
+        json: &str,
+    ) -> Result<(), LedgerError> {
+        let values = [Value::Text(kind), Value::Text(name), Value::Int(version), Value::Text(json)];
+        match self.engine().exec(sql::PUT_DOCUMENT, &values)? {
+            1 => Ok(()),
+            _ => {
+                let problem = "a newer version is stored";
+                Err(super::columns::nonsense(self.path(), format!("{kind} {name}"), problem))
+            }
+        }
+    }
+
+    /// Records a refusal, unless an equal one was recorded within [`REFUSAL_QUIET`]; answers
+    /// whether it was written. That it could not be written is only a warning: the refusal stands.
+    pub fn append_refusal(&mut self, event: &RefusalEvent) -> Result<bool, LedgerError> {
+        let appended = self.append_refusal_unguarded(event);
+        self.guard(appended)
+    }
+
+    fn append_refusal_unguarded(&mut self, event: &RefusalEvent) -> Result<bool, LedgerError> {
+        let mut looked_at = 0;
+        let mut is_repeated = false;
+        let stream = [Value::Text("refusals")];
+        self.engine().each(sql::READ_STREAM_NEWEST_FIRST, &stream, &mut |row| {
+            let row = EventRow::of(row)?;
+            let earlier: RefusalEvent = json(self.path(), || row.place(), row.body)?;
+            looked_at += 1;
+            if event.at.since(earlier.at) >= REFUSAL_QUIET || looked_at > REFUSALS_LOOKED_AT_MAX {
+                return Ok(ControlFlow::Break(()));
+            }
+            is_repeated = is_same_refusal(&earlier, event);
+            Ok(if is_repeated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        if is_repeated {
+            return Ok(false);
+        }
+        let entry = Entry::of(event, event.body.kind(), event.body.execution_key());
+        self.record(&Stream::Refusals, entry).map(|_| true)
+    }
+
+    /// Appends one event to its chain.
+    fn record(&mut self, stream: &Stream, entry: Entry<'_>) -> Result<Place, LedgerError> {
+        let tail = self.tail(stream)?;
+        let sequence = tail.sequence + 1;
+        let name = stream.to_string();
+        let command_id = self.command_id.as_str();
+        let hash = self.chainer.link(&tail.hash, &name, sequence, command_id, &entry.body);
+        let values = [
+            Value::Text(&name),
+            Value::Int(sequence),
+            Value::Text(command_id),
+            Value::Int(entry.at.as_micros()),
+            Value::Text(entry.kind),
+            Value::OptionalText(entry.execution_key.map(ExecutionKey::as_str)),
+            Value::Text(&entry.body),
+            Value::Bytes(hash.as_bytes()),
+        ];
+        let mut position = 0;
+        self.read.engine().each(sql::INSERT_EVENT, &values, &mut |row| {
+            position = row.int(0)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.tails.insert(stream.clone(), Tail { sequence, hash });
+        Ok(Place { position, sequence })
+    }
+
+    fn tail(&self, stream: &Stream) -> Result<Tail, LedgerError> {
+        if let Some(tail) = self.tails.get(stream) {
+            return Ok(*tail);
+        }
+        let head = self.stream_head(stream)?;
+        Ok(head.map_or(Tail { sequence: 0, hash: Digest::ZERO }, |head| Tail {
+            sequence: column(head.sequence),
+            hash: head.hash,
+        }))
+    }
+
+    /// Whatever was half written must not become durable.
+    fn guard<T>(&mut self, done: Result<T, LedgerError>) -> Result<T, LedgerError> {
+        self.failed |= done.is_err();
+        done
+    }
+
+    fn stale(&self, service: &ServiceName, what: &str) -> LedgerError {
+        let (path, service) = (self.path().to_owned(), service.clone());
+        LedgerError::Stale { path, service, what: what.to_owned() }
+    }
+
+    fn illegal(&self, stream: &Stream, problem: &dyn std::error::Error) -> LedgerError {
+        let (stream, problem) = (stream.to_string(), problem.to_string());
+        LedgerError::Illegal { path: self.path().to_owned(), stream, problem }
+    }
+
+    /// Makes everything durable, or nothing. Only [`LedgerError::CommitUnknown`] means that nobody
+    /// knows which; this process writes nothing more to the ledger after it.
+    pub fn commit(mut self) -> Result<Committed, LedgerError> {
+        let (command_id, path) = (self.command_id.clone(), self.path().to_owned());
+        if self.failed {
+            return Err(LedgerError::Incomplete { command_id, path });
+        }
+        crash::hit(CrashPoint::BeforeCommit);
+        if let Err(problem) = self.read.engine().commit() {
+            self.read.ledger.poisoned_by = Some(command_id.clone());
+            let problem = problem.to_string();
+            return Err(LedgerError::CommitUnknown { command_id, path, problem });
+        }
+        self.read.open = false;
+        crash::hit(CrashPoint::AfterCommit);
+        let identity = self.identity();
+        let (ledger_id, incarnation) = (identity.ledger_id.clone(), identity.incarnation);
+        Ok(Committed { command_id, ledger_id, incarnation })
+    }
+}
