@@ -72,7 +72,7 @@ pub fn actuator_put(
         timeout_ms,
     };
     let decision = may_administer(session, PolicyAction::Register, name.as_str())?;
-    let ledger_id = session.ledger.identity().id.clone();
+    let ledger_id = session.ledger.identity().ledger_id.clone();
     bindings::put(&session.place.bindings_file(), &ledger_id, name, &binding)?;
     if existing.as_ref() == Some(&actuator) {
         return Ok(RegisteredHere { actuator, changed: false });
@@ -81,7 +81,7 @@ pub fn actuator_put(
     let event = Stamped { at: session.now(), by: session.by.clone(), body };
     let mut txn = session.ledger.write(Session::command_id()?)?;
     txn.append_registry(&event)?;
-    txn.commit()?;
+    let _committed = txn.commit()?;
     Ok(RegisteredHere { actuator, changed: true })
 }
 
@@ -104,7 +104,7 @@ pub fn actuator_bind(
             ),
         ));
     }
-    let ledger_id = session.ledger.identity().id.clone();
+    let ledger_id = session.ledger.identity().ledger_id.clone();
     bindings::put(&session.place.bindings_file(), &ledger_id, name, &binding)?;
     Ok(actuator)
 }
@@ -136,7 +136,7 @@ pub(crate) fn may_administer(
     let query = PolicyQuery {
         actor: session.by.actor.to_string(),
         action,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().id.to_string() },
+        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
         desired: None,
         current: None,
         source: "cli".to_owned(),

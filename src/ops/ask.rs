@@ -34,7 +34,7 @@ impl Session {
     /// The identity that requests carry.
     pub(crate) fn wire_identity(&self) -> LedgerIdentity {
         let identity = self.ledger.identity();
-        LedgerIdentity { id: identity.id.clone(), incarnation: identity.incarnation }
+        LedgerIdentity { id: identity.ledger_id.clone(), incarnation: identity.incarnation }
     }
 
     /// The command that serves an actuator on this host, with just the environment that it named.
@@ -42,7 +42,7 @@ impl Session {
         &self,
         actuator: &RegisteredActuator,
     ) -> Result<ChildSpec, OpError> {
-        let ledger_id = &self.ledger.identity().id;
+        let ledger_id = &self.ledger.identity().ledger_id;
         let binding =
             bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
         self.child_spec(&binding, &actuator.environment)

@@ -27,7 +27,7 @@ pub fn set_starter_policy(session: &mut Session) -> Result<(), OpError> {
     let event = Stamped { at: session.now(), by: session.by.clone(), body };
     let mut txn = session.ledger.write(Session::command_id()?)?;
     txn.append_policy(&event)?;
-    txn.commit()?;
+    let _committed = txn.commit()?;
     session.forget_policy();
     Ok(())
 }

@@ -39,7 +39,7 @@ pub fn policy_put(
     let stored = StoredPolicy { digest: policy.digest, document };
     let body = PolicyBody::PolicySet { policy: stored, decision };
     txn.append_policy(&Stamped { at: now, by, body })?;
-    txn.commit()?;
+    let _committed = txn.commit()?;
     session.forget_policy();
     Ok(PolicyChange { policy, changed: true })
 }
@@ -63,7 +63,7 @@ fn warn_of_lockout(session: &mut Session, policy: &CheckedPolicy) -> Result<(), 
     let answer = engine.answer(&PolicyQuery {
         actor: session.by.actor.to_string(),
         action: PolicyAction::SetPolicy,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().id.to_string() },
+        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
         desired: None,
         current: None,
         source: "cli".to_owned(),

@@ -189,7 +189,7 @@ impl Session {
         let state = txn.service_state(service, keys)?;
         let command = build(&state, &txn)?;
         let actuator = actuator_for(&txn, &state, &command)?;
-        let ledger_id = txn.identity().id.clone();
+        let ledger_id = txn.identity().ledger_id.clone();
         let context = Context {
             by: &self.by,
             ledger_id: &ledger_id,
@@ -234,7 +234,7 @@ impl Session {
     ) -> Result<T, OpError> {
         self.load_policy()?;
         let actuator = self.actuator_of(state)?;
-        let ledger_id = self.ledger.identity().id.clone();
+        let ledger_id = self.ledger.identity().ledger_id.clone();
         Ok(use_it(&Context {
             by: &self.by,
             ledger_id: &ledger_id,
@@ -289,7 +289,7 @@ impl Session {
         let kept = Self::command_id().and_then(|command_id| {
             let mut txn = self.ledger.write(command_id)?;
             if txn.append_refusal(&event)? {
-                txn.commit()?;
+                let _committed = txn.commit()?;
             }
             Ok(())
         });
@@ -339,16 +339,16 @@ fn refresh_policy(
     read: &ReadTxn<'_>,
     loaded: &mut Option<LoadedPolicy>,
 ) -> Result<(), OpError> {
-    let digest = read.policy_digest()?;
-    let is_current = match (&loaded, &digest) {
+    let stored = read.policy()?;
+    let is_current = match (&loaded, &stored) {
         (Some(LoadedPolicy::None), None) => true,
-        (Some(LoadedPolicy::Engine(engine)), Some(digest)) => engine.digest() == *digest,
+        (Some(LoadedPolicy::Engine(engine)), Some(stored)) => engine.digest() == stored.digest,
         _ => false,
     };
     if is_current {
         return Ok(());
     }
-    let Some(stored) = read.policy()? else {
+    let Some(stored) = stored else {
         *loaded = Some(LoadedPolicy::None);
         return Ok(());
     };
