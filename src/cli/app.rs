@@ -1,0 +1,395 @@
+//! What every verb has at hand: the flags that all of them take, the environment, the ledger.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::fault::Fault;
+use super::output::{Format, LedgerShown};
+use super::problem::{Problem, ProblemContext};
+use crate::actuator::host;
+use crate::domain::id::{ExecutionKey, IntentRevision, LedgerId, ServiceName};
+use crate::domain::scale::provenance::{Claim, Provenance};
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::time::DurationMs;
+use crate::ledger::{CreateOptions, Ledger, Location, OpenOptions};
+use crate::ops::clock::Clock;
+use crate::ops::{Place, Session, mint};
+
+/// The flags that every verb takes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Globals {
+    /// The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]
+    #[arg(long, global = true, value_name = "LEDGER", help_heading = "Everywhere")]
+    pub(crate) ledger: Option<String>,
+    /// How to print the answer
+    #[arg(
+        long,
+        short = 'o',
+        global = true,
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "table",
+        help_heading = "Everywhere"
+    )]
+    pub(crate) output: OutputFormat,
+    /// Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Everywhere")]
+    pub(crate) actor: Option<String>,
+    /// What varies between runs of the same wish: a commit, a ticket. Never compared
+    #[arg(long = "ref", global = true, value_name = "TEXT", help_heading = "Everywhere")]
+    pub(crate) reference: Option<String>,
+    /// How long to wait for another writer of the ledger
+    #[arg(
+        long,
+        global = true,
+        value_name = "DURATION",
+        default_value = "5s",
+        help_heading = "Everywhere"
+    )]
+    pub(crate) lock_timeout: DurationMs,
+}
+
+/// The word of `--output`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// One JSON document.
+    Json,
+    /// One JSON document a line.
+    Ndjson,
+    /// Names only.
+    Name,
+}
+
+impl From<OutputFormat> for Format {
+    fn from(word: OutputFormat) -> Self {
+        match word {
+            OutputFormat::Table => Self::Table,
+            OutputFormat::Json => Self::Json,
+            OutputFormat::Ndjson => Self::Ndjson,
+            OutputFormat::Name => Self::Name,
+        }
+    }
+}
+
+/// The environment, read once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    /// The environment of this process.
+    pub(crate) fn of_process() -> Self {
+        Self(std::env::vars_os().collect())
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The same as text; what is not UTF-8 is taken as not set.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(OsStr::to_str)
+    }
+
+    /// A directory of the XDG base directories: the variable where it is absolute, else below HOME.
+    fn xdg(&self, name: &str, below_home: &str) -> Option<PathBuf> {
+        let named = self.get(name).map(Path::new).filter(|path| path.is_absolute());
+        named.map(Path::to_owned).or_else(|| {
+            self.get("HOME").map(|home| Path::new(home).join(below_home))
+        })
+    }
+
+    /// All of it.
+    pub(crate) const fn all(&self) -> &BTreeMap<OsString, OsString> {
+        &self.0
+    }
+}
+
+/// Which ledger, and why that one.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) path: PathBuf,
+    pub(crate) shown: String,
+    pub(crate) why: &'static str,
+    by_flag: bool,
+}
+
+/// What every verb has at hand.
+pub(crate) struct App {
+    pub(crate) globals: Globals,
+    pub(crate) environment: Environment,
+    /// The words of the verb.
+    pub(crate) verb: Vec<String>,
+    /// The whole line.
+    pub(crate) line: Vec<String>,
+    session: Option<Session>,
+}
+
+impl App {
+    pub(crate) const fn new(
+        globals: Globals,
+        environment: Environment,
+        verb: Vec<String>,
+        line: Vec<String>,
+    ) -> Self {
+        Self { globals, environment, verb, line, session: None }
+    }
+
+    /// The clock; a test may set it.
+    pub(crate) fn clock(&self) -> Clock {
+        #[cfg(feature = "testing")]
+        if let Some(instant) = self.environment.text("SCALECTL_TEST_NOW")
+            && let Ok(instant) = instant.parse()
+        {
+            return Clock::starting_at(instant);
+        }
+        Clock::system()
+    }
+
+    /// Where this process keeps what is not in the ledger.
+    pub(crate) fn state_dir(&self) -> Result<PathBuf, Fault> {
+        let home = self.environment.xdg("XDG_STATE_HOME", ".local/state");
+        home.map(|home| home.join("scalectl")).ok_or_else(|| no_home("XDG_STATE_HOME"))
+    }
+
+    /// Where the host's settings are.
+    pub(crate) fn config_dir(&self) -> Result<PathBuf, Fault> {
+        let home = self.environment.xdg("XDG_CONFIG_HOME", ".config");
+        home.map(|home| home.join("scalectl")).ok_or_else(|| no_home("XDG_CONFIG_HOME"))
+    }
+
+    /// Which ledger: the flag, else the environment, else the default.
+    pub(crate) fn chosen(&self) -> Result<Chosen, Fault> {
+        let (text, why, by_flag) = match (&self.globals.ledger, self.environment.get("SCALECTL_LEDGER")) {
+            (Some(flag), _) => (OsString::from(flag), "chosen by --ledger", true),
+            (None, Some(variable)) => {
+                (variable.to_owned(), "chosen by SCALECTL_LEDGER", false)
+            }
+            (None, None) => {
+                let path = self.state_dir()?.join("ledger.db");
+                let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
+                return Ok(Chosen { shown: path.display().to_string(), path, why, by_flag: false });
+            }
+        };
+        let shown = text.to_string_lossy().into_owned();
+        if shown.contains("://") {
+            return Err(Fault::usage(
+                "ledger_unsupported",
+                format!(
+                    "{}: this scalectl keeps its ledger in a file",
+                    super::escape::without_password(&shown)
+                ),
+            ));
+        }
+        let path = self.named_ledger(&shown)?.unwrap_or_else(|| PathBuf::from(&text));
+        Ok(Chosen { path, shown, why, by_flag })
+    }
+
+    /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH". A word with a slash or a
+    /// dot is a path.
+    fn named_ledger(&self, word: &str) -> Result<Option<PathBuf>, Fault> {
+        if word.contains(['/', '.']) {
+            return Ok(None);
+        }
+        let file = self.config_dir()?.join("config.toml");
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(Fault::usage(
+                    "config_unreadable",
+                    format!("reading {}: {error}", file.display()),
+                ));
+            }
+        };
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Config {
+            #[serde(default)]
+            ledgers: BTreeMap<String, PathBuf>,
+        }
+        let config: Config = toml::from_str(&text).map_err(|error| {
+            Fault::usage("config_invalid", format!("{}: {error}", file.display()))
+        })?;
+        Ok(config.ledgers.get(word).cloned())
+    }
+
+    /// Who asks.
+    pub(crate) fn provenance(&self) -> Result<Provenance, Fault> {
+        let uid = rustix::process::getuid().as_raw();
+        let os_user = os_user(uid);
+        let named = self
+            .globals
+            .actor
+            .as_deref()
+            .or_else(|| self.environment.text("SCALECTL_ACTOR"))
+            .unwrap_or(&os_user);
+        let actor = Claim::try_from(named.to_owned())
+            .map_err(|error| Fault::usage("invalid_actor", error.to_string()))?;
+        let reference = self.globals.reference.clone();
+        if reference.as_ref().is_some_and(|text| text.contains('\0') || text.len() > 1024) {
+            return Err(Fault::usage(
+                "invalid_reference",
+                "--ref has at most 1024 bytes and no U+0000",
+            ));
+        }
+        Ok(Provenance {
+            actor,
+            uid,
+            os_user,
+            host: host::host_name()?,
+            pid: host::pid(),
+            run_url: self.run_url(),
+            reference,
+        })
+    }
+
+    /// The page of the CI run, where the environment tells of one.
+    fn run_url(&self) -> Option<String> {
+        let get = |name| self.environment.text(name);
+        if let (Some(server), Some(repository), Some(run)) =
+            (get("GITHUB_SERVER_URL"), get("GITHUB_REPOSITORY"), get("GITHUB_RUN_ID"))
+        {
+            return Some(format!("{server}/{repository}/actions/runs/{run}"));
+        }
+        get("CI_JOB_URL").or_else(|| get("BUILD_URL")).map(str::to_owned)
+    }
+
+    /// Where this process runs.
+    pub(crate) fn place(&self) -> Result<Place, Fault> {
+        Ok(Place {
+            own_exe: own_exe()?,
+            state_dir: self.state_dir()?,
+            config_dir: self.config_dir()?,
+            host_key: host::host_key()?,
+            host: host::host_name()?,
+            pid: host::pid(),
+            environment: self.environment.all().clone(),
+        })
+    }
+
+    /// The open ledger and what belongs to it.
+    pub(crate) fn session(&mut self) -> Result<&mut Session, Fault> {
+        if self.session.is_none() {
+            let chosen = self.chosen()?;
+            let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
+            let ledger = Ledger::open(&Location::File(chosen.path), options)?;
+            self.session =
+                Some(Session::new(ledger, self.clock(), self.provenance()?, self.place()?));
+        }
+        Ok(self.session.as_mut().expect("BUG: the session was just opened"))
+    }
+
+    /// The session, where one is open.
+    pub(crate) const fn opened(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Makes a new ledger and opens it.
+    pub(crate) fn create(&mut self) -> Result<(&mut Session, Chosen), Fault> {
+        let chosen = self.chosen()?;
+        let by = self.provenance()?;
+        let clock = self.clock();
+        let ledger_id: LedgerId = mint("led-")?;
+        let options = CreateOptions {
+            ledger_id,
+            command_id: Session::command_id()?,
+            open: OpenOptions { lock_timeout: self.globals.lock_timeout },
+        };
+        let location = Location::File(chosen.path.clone());
+        let ledger = Ledger::create(&location, &by, clock.now(), &options)?;
+        self.session = Some(Session::new(ledger, clock, by, self.place()?));
+        Ok((self.session.as_mut().expect("BUG: the session was just opened"), chosen))
+    }
+
+    /// The ledger as answers show it.
+    pub(crate) fn ledger_shown(&self) -> Option<LedgerShown> {
+        let session = self.session.as_ref()?;
+        let identity = session.ledger.identity();
+        let name = match self.chosen() {
+            Ok(chosen) => chosen.shown,
+            Err(_) => identity.path.display().to_string(),
+        };
+        Some(LedgerShown::new(identity.ledger_id.clone(), &name, identity.engine))
+    }
+
+    /// What problems are told in.
+    pub(crate) fn problem_context(&self) -> ProblemContext {
+        let now = self.opened().map_or_else(|| self.clock().now(), Session::now);
+        let mut context = ProblemContext::at(now);
+        if let Ok(chosen) = self.chosen() {
+            if chosen.by_flag {
+                context.program = vec!["scalectl".into(), "--ledger".into(), chosen.shown.clone()];
+            }
+            context.ledger = Some(format!("{}, {}", chosen.shown, chosen.why));
+        }
+        context.verb.clone_from(&self.verb);
+        context.line.clone_from(&self.line);
+        context
+    }
+
+    /// The key that a word names: a key, `SERVICE@REVISION` or `SERVICE@latest`.
+    pub(crate) fn key(&mut self, word: &str) -> Result<ExecutionKey, Fault> {
+        let Some((service, revision)) = word.split_once('@') else {
+            return word
+                .parse()
+                .map_err(|error: crate::domain::id::InvalidIdentifier| {
+                    Fault::usage("invalid_key", error.to_string())
+                });
+        };
+        let service: ServiceName = service
+            .parse()
+            .map_err(|error: crate::domain::id::InvalidIdentifier| {
+                Fault::usage("invalid_key", error.to_string())
+            })?;
+        let missing = || Fault::from(Rejection::NoSuchKey { key: word.to_owned() });
+        let session = self.session()?;
+        let revision = if revision == "latest" {
+            let state = session.load_service(&service)?;
+            IntentRevision::new(state.head.latest_revision).map_err(|_| missing())?
+        } else {
+            let number: u64 = revision.parse().map_err(|_| {
+                Fault::usage(
+                    "invalid_key",
+                    format!("{word}: after @ comes an intent revision or latest"),
+                )
+            })?;
+            IntentRevision::new(number).map_err(|_| missing())?
+        };
+        let found = session.ledger.read()?.key_at(&service, revision)?;
+        found.ok_or_else(missing)
+    }
+
+    /// The problem of a fault, told in this line's context.
+    pub(crate) fn problem(&self, fault: Fault) -> Problem {
+        fault.into_problem(&self.problem_context())
+    }
+}
+
+fn no_home(variable: &str) -> Fault {
+    Fault::usage("no_home", format!("neither HOME nor {variable} is set"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
+fn own_exe() -> Result<PathBuf, Fault> {
+    std::env::current_exe()
+        .map_err(|error| Fault::internal(format!("this binary cannot be found: {error}")))
+}
+
+/// The name of a user id, from `/etc/passwd`; the number where there is none.
+pub(crate) fn os_user(uid: u32) -> String {
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let found = table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        let id: u32 = fields.nth(1)?.parse().ok()?;
+        (id == uid && !name.is_empty()).then(|| name.to_owned())
+    });
+    found.unwrap_or_else(|| format!("uid-{uid}"))
+}

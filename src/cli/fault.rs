@@ -1,0 +1,234 @@
+//! Faults: everything that a verb can end with, made into the one form of a problem.
+
+use super::exit::Exit;
+use super::output::{Applied, Recorded};
+use super::problem::{EndSignal, Problem, ProblemContext};
+use crate::actuator::error::{BindingError, CallError, HostError};
+use crate::domain::canonical::DocumentError;
+use crate::domain::scale::rejection::Rejection;
+use crate::ledger::{ErrorClass, LedgerError};
+use crate::ops::OpError;
+use crate::policy::PolicyError;
+
+/// What a verb ends with, where it does not end well.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// An operation's error.
+    Op(OpError),
+    /// A problem that is complete already.
+    Problem(Box<Problem>),
+}
+
+impl Fault {
+    pub(crate) fn usage(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Problem(Box::new(Problem::usage(code, message)))
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::Problem(Box::new(Problem::internal(message)))
+    }
+
+    pub(crate) fn into_problem(self, context: &ProblemContext) -> Problem {
+        match self {
+            Self::Problem(problem) => *problem,
+            Self::Op(error) => of_op(error, context),
+        }
+    }
+
+    /// The service as it stands, where the fault knows it.
+    pub(crate) fn head(&self) -> Option<&crate::domain::scale::state::ServiceHead> {
+        match self {
+            Self::Op(OpError::Rejected { head, .. }) => head.as_deref(),
+            Self::Op(_) | Self::Problem(_) => None,
+        }
+    }
+}
+
+macro_rules! from_op {
+    ($($error:ty),+) => {$(
+        impl From<$error> for Fault {
+            fn from(error: $error) -> Self {
+                Self::Op(error.into())
+            }
+        }
+    )+};
+}
+
+from_op!(LedgerError, Rejection, HostError, CallError, BindingError, PolicyError);
+
+impl From<OpError> for Fault {
+    fn from(error: OpError) -> Self {
+        Self::Op(error)
+    }
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
+    }
+}
+
+fn of_op(error: OpError, context: &ProblemContext) -> Problem {
+    match error {
+        OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
+        OpError::Ledger(error) => of_ledger(&error, context),
+        OpError::Unrecorded { key, said, source } => {
+            let message =
+                format!("{key} was called, and what became of it could not be recorded: {source}");
+            let mut problem = Problem::new("unrecorded", Exit::Unknown, message)
+                .fact("said", said)
+                .hint("the call has ended; what became of it is found out by")
+                .run(context.command(&["replay", key.as_str()]));
+            problem.recorded = Recorded::Unknown;
+            problem.applied = Applied::Unknown;
+            problem
+        }
+        OpError::Usage { code, message, hint } => {
+            let problem = Problem::usage(code, message);
+            match hint {
+                Some(hint) => problem.hint(hint),
+                None => problem,
+            }
+        }
+        OpError::Document { what, source } => {
+            Problem::usage(document_code(&source), format!("{what}: {source}"))
+        }
+        OpError::PolicyMoved { expected, actual } => Problem::new(
+            "stale_policy",
+            Exit::Conflict,
+            format!("the policy has digest {actual}, you expected {expected}"),
+        )
+        .values(expected, actual)
+        .hint("look at what holds, then decide again")
+        .run(context.command(&["policy", "show"])),
+        OpError::Policy(error) => Problem::usage("policy_invalid", error.to_string())
+            .hint("nothing was changed; the shapes are shown by")
+            .run(context.command(&["policy", "template"])),
+        OpError::Binding(error) => of_binding(&error, context),
+        OpError::Actuator { actuator, op, problem, stderr } => {
+            let what =
+                Problem::actuator_unavailable(context, &actuator, op, &problem.to_string());
+            let first = stderr.lines().find(|line| !line.trim().is_empty());
+            match first {
+                Some(line) => what.fact("stderr", format!("{:?}", cut(line))),
+                None => what,
+            }
+        }
+        OpError::Call(error) => {
+            Problem::new("call_file", Exit::Unavailable, error.to_string()).applied(context)
+        }
+        OpError::Host(error) => {
+            Problem::new("host_unknown", Exit::Unavailable, error.to_string()).applied(context)
+        }
+        OpError::TimedOut { what, waited, key } => {
+            let problem =
+                Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
+            match key {
+                Some(key) => problem.run(context.command(&["observe", key.as_str()])),
+                None => problem,
+            }
+        }
+        OpError::Interrupted { signal, key } => {
+            let signal = match signal {
+                1 => EndSignal::Hangup,
+                2 => EndSignal::Interrupt,
+                _ => EndSignal::Terminate,
+            };
+            let key = key.as_ref().map(|key| key.as_str());
+            Problem::interrupted(context, signal, key)
+        }
+        OpError::Broken(violation) => Problem::internal(format!(
+            "the write would break a rule and was not made: {violation}"
+        )),
+        OpError::Internal { what } => Problem::internal(what),
+    }
+}
+
+fn cut(line: &str) -> String {
+    line.chars().take(200).collect()
+}
+
+const fn document_code(error: &DocumentError) -> &'static str {
+    match error {
+        DocumentError::Empty => "document_empty",
+        DocumentError::TooLong => "document_too_long",
+        DocumentError::NotUtf8 { .. } => "document_not_utf8",
+        DocumentError::Syntax(_) => "document_syntax",
+        DocumentError::Shape { .. } => "document_shape",
+    }
+}
+
+fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
+    let exit = match error.class() {
+        ErrorClass::Conflict => Exit::Conflict,
+        ErrorClass::Unknown => Exit::Unknown,
+        ErrorClass::Unavailable => Exit::Unavailable,
+        ErrorClass::Unusable => Exit::LedgerUnusable,
+    };
+    if let LedgerError::CommitUnknown { command_id, .. } = error {
+        return Problem::unknown_commit(context, command_id, error.to_string(), false);
+    }
+    let facts = context
+        .ledger
+        .iter()
+        .map(|ledger| ("ledger".to_owned(), ledger.clone()))
+        .collect();
+    let problem = |hint: &str| {
+        Problem::ledger(error.code(), exit, error.to_string(), facts, hint).applied(context)
+    };
+    match error {
+        LedgerError::Missing { .. } => problem(
+            "set SCALECTL_LEDGER to the ledger that is meant, or make a first one with",
+        )
+        .run(context.command(&["init"])),
+        LedgerError::Exists { .. } => {
+            problem("nothing was changed; look at it with").run(context.command(&["status"]))
+        }
+        LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
+            problem("run this same line again, or wait longer with --lock-timeout").again(context)
+        }
+        LedgerError::Newer { .. } => problem("use a scalectl that is as new as the ledger"),
+        LedgerError::Full { .. } => {
+            problem("make room on its disk, then run this same line again").again(context)
+        }
+        LedgerError::ReadOnly { .. } => {
+            problem("let this user write the ledger, its directory and its side files")
+        }
+        LedgerError::NetworkFileSystem { .. } => {
+            problem("keep the ledger on a disk of this host")
+        }
+        LedgerError::Corrupt { .. } | LedgerError::Nonsense { .. } | LedgerError::Illegal { .. } => {
+            problem("see how far the damage goes with, and keep a copy before anything else")
+                .run(context.command(&["verify"]))
+        }
+        LedgerError::SideFile { .. }
+        | LedgerError::NotAFile { .. }
+        | LedgerError::Foreign { .. }
+        | LedgerError::Older { .. }
+        | LedgerError::EngineTooOld { .. }
+        | LedgerError::Failed { .. }
+        | LedgerError::Poisoned { .. }
+        | LedgerError::Incomplete { .. }
+        | LedgerError::CommitUnknown { .. } => problem("nothing was recorded"),
+    }
+}
+
+fn of_binding(error: &BindingError, context: &ProblemContext) -> Problem {
+    match error {
+        BindingError::Unbound { actuator, .. } => Problem::actuator_not_bound(context, actuator),
+        BindingError::ProgramNotFound { .. } => {
+            Problem::new("program_not_found", Exit::NotFound, error.to_string())
+        }
+        BindingError::ActuatorChanged { .. } | BindingError::BundledChanged { .. } => {
+            Problem::new("actuator_changed", Exit::Conflict, error.to_string())
+                .applied(context)
+                .hint("if the new program is meant, bind it again with actuator bind")
+        }
+        BindingError::Empty | BindingError::NotUtf8(_) => {
+            Problem::usage("invalid_command", error.to_string())
+        }
+        BindingError::Unsafe { .. } | BindingError::Malformed { .. } | BindingError::Io { .. } => {
+            Problem::new("bindings_unusable", Exit::NotFound, error.to_string()).applied(context)
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! `intent`: put, show, list, withdraw, abandon.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
+
+use super::app::App;
+use super::fault::Fault;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::view;
+use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document};
+use crate::domain::id::{
+    ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
+};
+use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::intent::{BACKOFF_MAX, IntentRecord, Reason, RetryPolicy};
+use crate::domain::scale::result::Detail;
+use crate::domain::scale::standing;
+use crate::domain::time::DurationMs;
+use crate::ledger::ExecutionFilter;
+use crate::ops::intent_abandon::intent_abandon;
+use crate::ops::intent_put::intent_put;
+use crate::ops::intent_withdraw::intent_withdraw;
+use crate::ops::{OpError, mint};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "intent",
+    group: "Step by step",
+    about: "Wishes: put, show, list, withdraw, abandon",
+    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    run,
+    hidden: false,
+};
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Record a wish for a count; nothing is called
+    Put(PutArgs),
+    /// Show one intent whole
+    Show(KeyArgs),
+    /// List intents, the newest first
+    List(ListArgs),
+    /// Take back a wish that has not started
+    Withdraw(WithdrawArgs),
+    /// End a failure that could be tried again
+    Abandon(AbandonArgs),
+}
+
+/// What of a wish comes from flags; `scale` and `plan` take the same.
+#[derive(Debug, Clone, Args)]
+pub(super) struct WishArgs {
+    /// Why: 1 to 512 characters [env: SCALECTL_REASON]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// The key that names this wish for ever; minted where none is given
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+    /// The newest intent revision that you know of (0 for none), or latest
+    #[arg(long, value_name = "N|latest")]
+    pub(super) expect_revision: Option<String>,
+    /// The count that you believe runs now
+    #[arg(long, value_name = "N")]
+    pub(super) current_replicas: Option<u64>,
+    /// How many attempts this wish may use, 1 to 8
+    #[arg(long, value_name = "N")]
+    pub(super) max_attempts: Option<u64>,
+    /// How long to wait between attempts, up to 1h
+    #[arg(long, value_name = "DURATION")]
+    pub(super) backoff: Option<DurationMs>,
+    /// A fence of the writer's own
+    #[arg(long, value_name = "EPOCH.TOKEN")]
+    pub(super) fence: Option<String>,
+    /// How long the fence of this wish lives
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    pub(super) valid_for: DurationMs,
+    /// Wait behind what is in flight instead of being refused
+    #[arg(long)]
+    pub(super) queue: bool,
+    /// End a waiting wish of somebody else
+    #[arg(long)]
+    pub(super) supersede: bool,
+    /// Ask policy to pass the cooldown (action override_cooldown)
+    #[arg(long)]
+    pub(super) override_cooldown: bool,
+    /// Vouch that what is not drained may go
+    #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
+    pub(super) attest: Option<String>,
+}
+
+#[derive(Args)]
+struct PutArgs {
+    /// The service
+    #[arg(required_unless_present = "file")]
+    service: Option<ServiceName>,
+    /// How many replicas are wished
+    #[arg(long, value_name = "N", required_unless_present = "file")]
+    replicas: Option<u64>,
+    /// The whole record as JSON, from a file or from - (stdin)
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "replicas", "key", "expect_revision", "reason", "max_attempts", "backoff", "fence",
+    ])]
+    file: Option<PathBuf>,
+    /// Declare a simulation: it is recorded, and never calls anybody
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    wish: WishArgs,
+}
+
+#[derive(Args)]
+struct KeyArgs {
+    #[command(flatten)]
+    key: KeyArg,
+}
+
+/// A key, positional or by flag.
+#[derive(Debug, Clone, Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct KeyArg {
+    /// A key, SERVICE@REVISION or SERVICE@latest
+    #[arg(value_name = "KEY")]
+    positional: Option<String>,
+    /// The same as a flag
+    #[arg(long = "key", value_name = "KEY")]
+    flag: Option<String>,
+}
+
+impl KeyArg {
+    /// The key that is meant.
+    pub(super) fn resolve(&self, app: &mut App) -> Result<ExecutionKey, Fault> {
+        let word = self.positional.as_deref().or(self.flag.as_deref());
+        app.key(word.expect("BUG: clap requires one of the two"))
+    }
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// Only of this service
+    service: Option<ServiceName>,
+    /// Only what is under way
+    #[arg(long)]
+    unfinished: bool,
+    /// At most so many
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+#[derive(Args)]
+struct WithdrawArgs {
+    #[command(flatten)]
+    key: KeyArg,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
+struct AbandonArgs {
+    #[command(flatten)]
+    key: KeyArg,
+    /// Why [env: SCALECTL_REASON]
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
+        Verb::Put(args) => put(&args, app),
+        Verb::Show(args) => show(&args.key, app),
+        Verb::List(args) => list(&args, app),
+        Verb::Withdraw(args) => {
+            let key = args.key.resolve(app)?;
+            let reason = args.reason.map(detail).transpose()?;
+            let report = intent_withdraw(app.session()?, &key, reason)?;
+            Ok(view::answer(app, &report, super::exit::Exit::Ok))
+        }
+        Verb::Abandon(args) => {
+            let key = args.key.resolve(app)?;
+            let reason = reason(args.reason.as_deref(), app)?;
+            let text = Detail::cut(reason.as_str());
+            let report = intent_abandon(app.session()?, &key, text)?;
+            Ok(view::answer(app, &report, super::exit::Exit::Ok))
+        }
+    }
+}
+
+fn put(args: &PutArgs, app: &mut App) -> Outcome {
+    let put = match &args.file {
+        Some(file) => put_of_file(file, args, app)?,
+        None => {
+            let service = args.service.clone().expect("BUG: clap requires it without --file");
+            let replicas = args.replicas.expect("BUG: clap requires it without --file");
+            put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
+        }
+    };
+    let is_keyless = args.file.is_none() && args.wish.key.is_none();
+    let report = intent_put(app.session()?, put)?;
+    let exit = view::exit_of(standing::of_put(&report.execution));
+    let mut answer = view::answer(app, &report, exit);
+    if is_keyless && args.wish.expect_revision.as_deref().is_none_or(|word| word == "latest") {
+        answer = answer.warning(
+            "not_idempotent",
+            "without --key and --expect-revision, the same line again makes another intent",
+        );
+    }
+    Ok(answer)
+}
+
+/// The wish that flags name, and whether its key came from the caller.
+pub(super) fn put_of_flags(
+    service: &ServiceName,
+    replicas: u64,
+    wish: &WishArgs,
+    app: &App,
+    dry_run: bool,
+) -> Result<(PutIntent, bool), Fault> {
+    let usage = |code, text: String| Fault::usage(code, text);
+    let replicas = Replicas::new(replicas)
+        .map_err(|error| usage("invalid_replicas", error.to_string()))?;
+    let key = match &wish.key {
+        Some(word) => word
+            .parse()
+            .map_err(|error: InvalidIdentifier| usage("invalid_key", error.to_string()))?,
+        None => mint(&format!("{}-", cut(service.as_str()))).map_err(Fault::from)?,
+    };
+    if wish.valid_for == DurationMs::ZERO {
+        return Err(usage("invalid_fence", "--valid-for is more than 0s".to_owned()));
+    }
+    let form = PutForm::Flags {
+        replicas,
+        reason: reason(wish.reason.as_deref(), app)?,
+        retry_policy: retry_policy(wish)?,
+        key,
+        fence: wish.fence.as_deref().map(fence).transpose()?,
+        valid_for: wish.valid_for,
+    };
+    let put = PutIntent {
+        service: service.clone(),
+        form,
+        dry_run,
+        premise: premise(wish.expect_revision.as_deref())?,
+        expect_count: wish
+            .current_replicas
+            .map(Replicas::new)
+            .transpose()
+            .map_err(|error| usage("invalid_replicas", error.to_string()))?,
+        queue: wish.queue,
+        supersede: wish.supersede,
+        override_cooldown: wish.override_cooldown,
+        attest_not_drained: wish.attest.is_some(),
+        key_elsewhere: None,
+        id_owner: None,
+    };
+    Ok((put, wish.key.is_some()))
+}
+
+/// A key that is minted begins with the service's name, as far as there is room.
+fn cut(service: &str) -> &str {
+    &service[..service.len().min(200)]
+}
+
+fn put_of_file(file: &std::path::Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
+    let bytes = read_bounded(file)?;
+    let record: IntentRecord = read_document(&bytes).map_err(|source| {
+        OpError::Document { what: format!("the intent in {}", file.display()), source }
+    })?;
+    // The record names its target, not our service: a service is named by the line, or found by
+    // the workload that its target has.
+    let service = match &args.service {
+        Some(service) => service.clone(),
+        None => service_of_record(&record, app)?,
+    };
+    Ok(PutIntent {
+        service,
+        form: PutForm::Record(Box::new(record)),
+        dry_run: args.dry_run,
+        premise: Premise::Latest,
+        expect_count: None,
+        queue: args.wish.queue,
+        supersede: args.wish.supersede,
+        override_cooldown: args.wish.override_cooldown,
+        attest_not_drained: args.wish.attest.is_some(),
+        key_elsewhere: None,
+        id_owner: None,
+    })
+}
+
+fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName, Fault> {
+    let target = &record.wish().target;
+    let heads = app.session()?.ledger.read()?.service_heads()?;
+    let mut found = heads.into_iter().filter(|(_, head)| {
+        head.registration.as_ref().is_some_and(|registration| {
+            registration.cluster_id == target.cluster_id
+                && registration.runtime_id == target.runtime_id
+                && registration.workload_id == target.workload_id
+        })
+    });
+    match (found.next(), found.next()) {
+        (Some((service, _)), None) => Ok(service),
+        (None, _) => Err(Fault::usage(
+            "service_unclear",
+            format!(
+                "no service has the target {}/{}/{}; name the service before --file",
+                target.cluster_id, target.runtime_id, target.workload_id
+            ),
+        )),
+        (Some(_), Some(_)) => Err(Fault::usage(
+            "service_unclear",
+            "several services have this target; name one before --file",
+        )),
+    }
+}
+
+/// Reads a document, at most one byte more than may be read of it.
+pub(super) fn read_bounded(file: &std::path::Path) -> Result<Vec<u8>, Fault> {
+    let limit = DOCUMENT_BYTES_MAX as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
+    })?;
+    if bytes.len() > DOCUMENT_BYTES_MAX {
+        return Err(OpError::Document {
+            what: file.display().to_string(),
+            source: DocumentError::TooLong,
+        }
+        .into());
+    }
+    Ok(bytes)
+}
+
+/// The reason: the flag, else the environment. It must be there.
+pub(super) fn reason(flag: Option<&str>, app: &App) -> Result<Reason, Fault> {
+    let text = flag.or_else(|| app.environment.text("SCALECTL_REASON")).ok_or_else(|| {
+        Fault::from(
+            super::problem::Problem::usage("reason_missing", "nobody says why")
+                .hint("add --reason TEXT, or set SCALECTL_REASON"),
+        )
+    })?;
+    Reason::try_from(text.to_owned())
+        .map_err(|error| Fault::usage("invalid_reason", error.to_string()))
+}
+
+pub(super) fn detail(text: String) -> Result<Detail, Fault> {
+    Detail::try_from(text).map_err(|error| Fault::usage("invalid_reason", error.to_string()))
+}
+
+fn retry_policy(wish: &WishArgs) -> Result<Option<RetryPolicy>, Fault> {
+    if wish.max_attempts.is_none() && wish.backoff.is_none() {
+        return Ok(None);
+    }
+    let default = RetryPolicy::default();
+    let max_attempts = match wish.max_attempts {
+        Some(number) => MaxAttempts::new(number)
+            .map_err(|error| Fault::usage("invalid_attempts", error.to_string()))?,
+        None => default.max_attempts,
+    };
+    let backoff = wish.backoff.unwrap_or(default.backoff);
+    if backoff > BACKOFF_MAX {
+        return Err(Fault::usage(
+            "invalid_backoff",
+            format!("a backoff is at most {BACKOFF_MAX}, not {backoff}"),
+        ));
+    }
+    Ok(Some(RetryPolicy { max_attempts, backoff }))
+}
+
+fn fence(text: &str) -> Result<(LeaseEpoch, FenceToken), Fault> {
+    let refuse = || {
+        Fault::usage(
+            "invalid_fence",
+            format!("{text:?} is no fence: EPOCH.TOKEN, both 1 or more, such as 4.9"),
+        )
+    };
+    let (epoch, token) = text.split_once('.').ok_or_else(refuse)?;
+    let epoch = epoch.parse().ok().and_then(|n| LeaseEpoch::new(n).ok()).ok_or_else(refuse)?;
+    let token = token.parse().ok().and_then(|n| FenceToken::new(n).ok()).ok_or_else(refuse)?;
+    Ok((epoch, token))
+}
+
+fn premise(word: Option<&str>) -> Result<Premise, Fault> {
+    match word {
+        None | Some("latest") => Ok(Premise::Latest),
+        Some(number) => number.parse().map(Premise::Revision).map_err(|_| {
+            Fault::usage(
+                "invalid_revision",
+                format!("--expect-revision {number:?}: an intent revision, 0 for none, or latest"),
+            )
+        }),
+    }
+}
+
+fn show(key: &KeyArg, app: &mut App) -> Outcome {
+    let key = key.resolve(app)?;
+    let (state, execution) = app.session()?.load(&key)?;
+    let mut answer = Answer::ok()
+        .noun("intent", &view::intent(&execution))
+        .noun("execution", &view::execution(&execution))
+        .name(execution.key().as_str())
+        .line(view::headline(&execution))
+        .line(format!("  reason     {}", execution.intent.wish.reason.as_str()))
+        .line(format!("  put        {} by {}", execution.put_at, execution.put_by.actor))
+        .line(format!("  wish       {}", execution.intent.wish.digest()));
+    if let Some(acceptance) = &execution.acceptance {
+        answer = answer.line(format!("  identity   {}", acceptance.identity_digest)).line(format!(
+            "  fence      {}/{} until {}",
+            acceptance.fence.lease_epoch, acceptance.fence.fence_token, acceptance.fence.expires_at
+        ));
+    }
+    if let Some(observation) = &execution.observation {
+        answer = answer.noun("observation", observation);
+    }
+    answer.current = view::current(&state.head);
+    Ok(answer)
+}
+
+fn list(args: &ListArgs, app: &mut App) -> Outcome {
+    if let Some(service) = &args.service {
+        app.session()?.load_service(service)?;
+    }
+    let filter = ExecutionFilter {
+        service: args.service.clone(),
+        unfinished: args.unfinished,
+        limit: Some(args.limit),
+    };
+    let found = app.session()?.ledger.read()?.executions(&filter)?;
+    let views: Vec<_> = found.iter().map(view::execution).collect();
+    let mut answer = Answer::ok().noun("executions", &views).table(view::intents_table(&found));
+    for execution in &found {
+        answer = answer.name(execution.key().as_str());
+    }
+    Ok(answer)
+}
+
