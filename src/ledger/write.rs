@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 
-use super::columns::{EventRow, column, document, json};
+use super::columns::{EventRow, column, document, json, nonsense};
 use super::error::LedgerError;
 use super::read::ReadTxn;
 use super::sql::Value;
@@ -177,7 +177,7 @@ impl<'a> WriteTxn<'a> {
         let mut version = None;
         for event in events {
             let key = event.body.execution_key();
-            let place = self.record(&stream, Entry::of(event, event.body.kind(), key))?;
+            let place = self.record(&stream, &Entry::of(event, event.body.kind(), key))?;
             let sequence = place.sequence;
             version = Some(sequence);
             if let Some(key) = key {
@@ -279,7 +279,7 @@ impl<'a> WriteTxn<'a> {
 
     fn append_registry_unguarded(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
         let entry = Entry::of(event, event.body.kind(), None);
-        let place = self.record(&Stream::Registry, entry)?;
+        let place = self.record(&Stream::Registry, &entry)?;
         match &event.body {
             RegistryBody::LedgerCreated { ledger_id, incarnation } => {
                 let id = Value::Text(ledger_id.as_str());
@@ -301,7 +301,7 @@ impl<'a> WriteTxn<'a> {
 
     fn append_policy_unguarded(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
         let PolicyBody::PolicySet { policy, .. } = &event.body;
-        let place = self.record(&Stream::Policy, Entry::of(event, event.body.kind(), None))?;
+        let place = self.record(&Stream::Policy, &Entry::of(event, event.body.kind(), None))?;
         self.put_document("policy", "current", place.sequence, &document(policy))
     }
 
@@ -313,13 +313,10 @@ impl<'a> WriteTxn<'a> {
         json: &str,
     ) -> Result<(), LedgerError> {
         let values = [Value::Text(kind), Value::Text(name), Value::Int(version), Value::Text(json)];
-        match self.engine().exec(sql::PUT_DOCUMENT, &values)? {
-            1 => Ok(()),
-            _ => {
-                let problem = "a newer version is stored";
-                Err(super::columns::nonsense(self.path(), format!("{kind} {name}"), problem))
-            }
+        if self.engine().exec(sql::PUT_DOCUMENT, &values)? == 1 {
+            return Ok(());
         }
+        Err(nonsense(self.path(), format!("{kind} {name}"), "a newer version is stored"))
     }
 
     /// Records a refusal, unless an equal one was recorded within [`REFUSAL_QUIET`]; answers
@@ -347,11 +344,11 @@ impl<'a> WriteTxn<'a> {
             return Ok(false);
         }
         let entry = Entry::of(event, event.body.kind(), event.body.execution_key());
-        self.record(&Stream::Refusals, entry).map(|_| true)
+        self.record(&Stream::Refusals, &entry).map(|_| true)
     }
 
     /// Appends one event to its chain.
-    fn record(&mut self, stream: &Stream, entry: Entry<'_>) -> Result<Place, LedgerError> {
+    fn record(&mut self, stream: &Stream, entry: &Entry<'_>) -> Result<Place, LedgerError> {
         let tail = self.tail(stream)?;
         let sequence = tail.sequence + 1;
         let name = stream.to_string();

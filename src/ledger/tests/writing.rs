@@ -251,6 +251,41 @@ fn a_half_written_transaction_is_not_committed() {
     assert!(world.verify().is_sound());
 }
 
+#[test]
+fn no_command_scans_a_table() {
+    use crate::ledger::statements as sql;
+    let world = World::new();
+    let raw = raw(&world.path);
+    for (statement, index) in [
+        (sql::READ_STREAM_HEAD, "sqlite_autoindex_event_1"),
+        (sql::READ_STREAM, "sqlite_autoindex_event_1"),
+        (sql::READ_STREAM_NEWEST_FIRST, "sqlite_autoindex_event_1"),
+        (sql::READ_NEXT_STREAM, "sqlite_autoindex_event_1"),
+        (sql::READ_EVENTS, "INTEGER PRIMARY KEY"),
+        (sql::READ_SERVICE, "PRIMARY KEY"),
+        (sql::UPDATE_SERVICE, "PRIMARY KEY"),
+        (sql::READ_EXECUTION, "sqlite_autoindex_execution_1"),
+        (sql::UPDATE_EXECUTION, "sqlite_autoindex_execution_1"),
+        (sql::READ_UNFINISHED, "execution_unfinished"),
+        (sql::READ_ALL_UNFINISHED, "execution_unfinished"),
+        (sql::READ_EXECUTIONS_OF_SERVICE, "execution_by_revision"),
+        (sql::READ_KEY_AT, "execution_by_revision"),
+        (sql::READ_INTENT_OWNER, "execution_intent"),
+        (sql::READ_DOCUMENT, "PRIMARY KEY"),
+    ] {
+        let explain = format!("EXPLAIN QUERY PLAN {}", statement.text);
+        let mut prepared = raw.prepare(&explain).expect("prepared");
+        let mut rows = prepared.raw_query();
+        let mut plan = String::new();
+        while let Some(row) = rows.next().expect("a row") {
+            plan += &row.get::<_, String>(3).expect("a text");
+        }
+        // A walk over the small index of what is unfinished is meant.
+        let plan = plan.replace("SCAN execution USING INDEX execution_unfinished", index);
+        assert!(plan.contains(index) && !plan.contains("SCAN"), "{}: {plan}", statement.text);
+    }
+}
+
 /// An engine whose COMMIT reports an error after it has worked: the worst case.
 struct LyingCommit(Box<dyn Engine>);
 
