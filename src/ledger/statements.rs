@@ -163,3 +163,12 @@ pub(super) const READ_BOUNDS: Statement = Statement {
     doing: "count the events of",
     text: "SELECT coalesce(min(position), 0), coalesce(max(position), 0) FROM event",
 };
+
+pub(super) const SAVEPOINT: Statement =
+    Statement { doing: "begin a part of a write to", text: "SAVEPOINT part" };
+
+pub(super) const ROLLBACK_TO_SAVEPOINT: Statement =
+    Statement { doing: "undo a part of a write to", text: "ROLLBACK TO SAVEPOINT part" };
+
+pub(super) const RELEASE_SAVEPOINT: Statement =
+    Statement { doing: "end a part of a write to", text: "RELEASE SAVEPOINT part" };

@@ -8,7 +8,7 @@ use crate::domain::scale::event::Event;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::sql::{Engine, Row, RowFlow, Statement, Value};
 use crate::ledger::{
-    Depth, ErrorClass, EventFilter, ExecutionFilter, Ledger, LedgerError, Order, Stream,
+    Depth, ErrorClass, EventFilter, ExecutionFilter, Ledger, LedgerError, Order, Stream, WriteTxn,
 };
 
 fn history() -> Vec<Event> {
@@ -214,6 +214,36 @@ fn one_transaction_may_append_more_than_once() {
     }
     let _committed = txn.commit().expect("committed");
     assert!(world.verify().is_sound());
+}
+
+#[test]
+fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
+    let world = World::new();
+    let web: ServiceName = id("web");
+    let mut ledger = world.open();
+    let mut txn = ledger.write(id("command-4")).expect("writes");
+    let mut put = |event: Event| {
+        txn.part(|txn| {
+            let state = txn.service_state(&web, &[id("k-1")])?;
+            txn.append(&web, state, &[event.clone()])?;
+            // The last one fails after its event is written.
+            if event.at == at(31) { Err(refused_late(txn)) } else { Ok(()) }
+        })
+    };
+    put(registered("web")).expect("appended");
+    put(accepted("web", "k-1", 1, false)).expect("appended");
+    assert_eq!(put(withdrawn("k-9")).expect_err("no such key").code(), "ledger_damaged");
+    assert_eq!(put(bound(31)).expect_err("refused").code(), "ledger_stale");
+    put(bound(30)).expect("appended");
+    let _committed = txn.commit().expect("committed");
+    let kinds: Vec<String> = world.events().into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, ["ledger_created", "service_registered", "intent_accepted", "target_bound"]);
+    assert!(world.verify().is_sound());
+}
+
+fn refused_late(txn: &WriteTxn<'_>) -> LedgerError {
+    let path = txn.identity().path.clone();
+    LedgerError::Stale { path, service: id("web"), what: "a test".to_owned() }
 }
 
 #[test]
