@@ -225,7 +225,7 @@ fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
     let mut put = |event: Event| {
         txn.part(|txn| {
             let state = txn.service_state(&web, &[id("k-1")])?;
-            txn.append(&web, state, &[event.clone()])?;
+            txn.append(&web, state, std::slice::from_ref(&event))?;
             // The last one fails after its event is written.
             if event.at == at(31) { Err(refused_late(txn)) } else { Ok(()) }
         })
