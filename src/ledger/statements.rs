@@ -60,11 +60,13 @@ pub(super) const READ_UNFINISHED: Statement = Statement {
            ORDER BY intent_revision DESC, position DESC",
 };
 
+/// Ordered by an expression: by the column alone, the whole table would be walked in its order
+/// instead of the small index of what is unfinished.
 pub(super) const READ_ALL_UNFINISHED: Statement = Statement {
     doing: "read the unfinished executions of",
     text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
                   unfinished, state, version, document
-           FROM execution WHERE unfinished = 1 ORDER BY position DESC",
+           FROM execution WHERE unfinished = 1 ORDER BY 0 - position",
 };
 
 pub(super) const READ_EXECUTIONS_OF_SERVICE: Statement = Statement {
@@ -161,3 +163,12 @@ pub(super) const READ_BOUNDS: Statement = Statement {
     doing: "count the events of",
     text: "SELECT coalesce(min(position), 0), coalesce(max(position), 0) FROM event",
 };
+
+pub(super) const SAVEPOINT: Statement =
+    Statement { doing: "begin a part of a write to", text: "SAVEPOINT part" };
+
+pub(super) const ROLLBACK_TO_SAVEPOINT: Statement =
+    Statement { doing: "undo a part of a write to", text: "ROLLBACK TO SAVEPOINT part" };
+
+pub(super) const RELEASE_SAVEPOINT: Statement =
+    Statement { doing: "end a part of a write to", text: "RELEASE SAVEPOINT part" };

@@ -3,10 +3,16 @@
 use super::error::OpError;
 use super::recover::{Replayed, recover};
 use super::session::Session;
+use super::wait::pause;
+use crate::actuator::host::Deadline;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::service::OnUnknown;
+use crate::domain::time::DurationMs;
 use crate::ledger::ExecutionFilter;
+
+/// How long to wait at most before looking again: what is waited for may end early.
+const LOOK: DurationMs = DurationMs::from_secs(2);
 
 /// The keys of everything that is under way, the oldest first.
 pub fn unfinished(
@@ -25,6 +31,44 @@ pub fn unfinished(
 /// Replays one key.
 pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
     recover(session, key)
+}
+
+/// Replays one key, and waits for what has a known end. `say` is told what is waited for.
+pub fn replay_until(
+    session: &mut Session,
+    key: &ExecutionKey,
+    timeout: DurationMs,
+    say: &mut dyn FnMut(&str),
+) -> Result<Replayed, OpError> {
+    let deadline = Deadline::after(timeout);
+    let mut steps = Vec::new();
+    loop {
+        let now = session.now();
+        let (until, why) = match recover(session, key) {
+            Ok(mut replayed) => {
+                steps.append(&mut replayed.steps);
+                let execution = &replayed.report.execution;
+                let until = match &execution.phase {
+                    Phase::RecoveryPending { pending } => {
+                        Some(pending.quiet_until(execution.intent.terms.quiet_ms))
+                    }
+                    Phase::Failed { retry_at } => Some(*retry_at),
+                    _ => None,
+                };
+                match until.filter(|until| *until > now && !deadline.is_past()) {
+                    Some(until) => (until, steps.last().cloned().unwrap_or_default()),
+                    None => return Ok(Replayed { steps, report: replayed.report }),
+                }
+            }
+            Err(OpError::Rejected { rejection, head }) => match rejection.retry_at() {
+                Some(until) if until > now && !deadline.is_past() => (until, rejection.to_string()),
+                _ => return Err(OpError::Rejected { rejection, head }),
+            },
+            Err(error) => return Err(error),
+        };
+        say(&format!("waiting {}: {why}", until.since(now)));
+        pause(until.since(now).min(LOOK).max(DurationMs::from_millis(5)), deadline)?;
+    }
 }
 
 /// What a replay would do first, without doing it.

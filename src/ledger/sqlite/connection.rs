@@ -85,15 +85,10 @@ pub(super) fn migrate(engine: &SqliteEngine) -> Result<(), LedgerError> {
 /// Refuses what is not a ledger, or not one that this program can write.
 fn check_identity(engine: &SqliteEngine) -> Result<(), LedgerError> {
     let path = &engine.origin.path;
-    let foreign =
-        |problem: &str| LedgerError::Foreign { path: path.clone(), problem: problem.to_owned() };
-    let application_id =
-        query_number(engine, "PRAGMA application_id").map_err(|error| match error {
-            LedgerError::Corrupt { problem, .. } => foreign(&problem),
-            other => other,
-        })?;
+    let application_id = query_number(engine, "PRAGMA application_id")?;
     if application_id != APPLICATION_ID {
-        return Err(foreign(&format!("its application id is {application_id:#010x}")));
+        let problem = format!("its application id is {application_id:#010x}");
+        return Err(LedgerError::Foreign { path: path.clone(), problem });
     }
     let found = query_number(engine, "PRAGMA user_version")?;
     if found > SCHEMA_VERSION {

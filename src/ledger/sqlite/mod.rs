@@ -53,9 +53,8 @@ impl Origin {
                 Some(culprit) => LedgerError::ReadOnly { doing, path, culprit },
                 None => LedgerError::Failed { doing, path, problem },
             },
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                LedgerError::Corrupt { doing, path, problem }
-            }
+            Some(ErrorCode::NotADatabase) => LedgerError::Foreign { path, problem },
+            Some(ErrorCode::DatabaseCorrupt) => LedgerError::Corrupt { doing, path, problem },
             _ => LedgerError::Failed { doing, path, problem },
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::support::*;
 use crate::domain::time::DurationMs;
-use crate::ledger::{ErrorClass, Ledger, LedgerError, Location, OpenOptions};
+use crate::ledger::{Depth, ErrorClass, Ledger, LedgerError, Location, OpenOptions};
 
 fn mode(path: &Path) -> u32 {
     path.metadata().expect("is there").permissions().mode() & 0o7777
@@ -32,7 +32,6 @@ fn refusal_of(path: &Path) -> LedgerError {
 fn files_are_private_and_nothing_else_is_left() {
     let world = World::new();
     let directory = world.path.parent().expect("a parent");
-    assert_eq!(names(directory), ["ledger.db"]);
     world.append("web", &[registered("web")]);
     assert_eq!(names(directory), ["ledger.db", "ledger.db-shm", "ledger.db-wal"]);
     assert_eq!(mode(directory), 0o700);
@@ -152,7 +151,7 @@ fn a_truncated_ledger_is_refused_or_found_damaged() {
         let error = match open(&path) {
             Err(error) => error,
             Ok(mut ledger) => {
-                let found = ledger.read().expect("reads").verify(&[], Default::default());
+                let found = ledger.read().expect("reads").verify(&[], Depth::Quick);
                 match found {
                     Ok(found) => {
                         assert!(!found.is_sound(), "cut to {length}");
@@ -170,25 +169,37 @@ fn a_truncated_ledger_is_refused_or_found_damaged() {
 fn a_ledger_that_cannot_be_written_is_refused() {
     let world = World::new();
     let directory = world.path.parent().expect("a parent").to_owned();
-    for (path, mode) in [(world.directory.path(), 0o755), (&directory, 0o755), (&world.path, 0o644)]
-    {
+    let log = world.path.with_file_name("ledger.db-wal");
+    let set = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("changed");
-    }
-    let (opened, created) = as_nobody(|| {
-        let new = directory.join("new.db");
-        (open(&world.path).err().expect("refused"), create(&new).err().expect("refused"))
-    });
-    assert_eq!((opened.code(), opened.class()), ("ledger_read_only", ErrorClass::Unusable));
-    assert!(opened.to_string().contains("ledger.db cannot be written"), "{opened}");
-    assert_eq!(created.code(), "ledger_read_only");
-    assert!(created.to_string().contains("state cannot be written"), "{created}");
-    assert_eq!(names(&directory), ["ledger.db"]);
+    };
+    let refused = || as_nobody(|| open(&world.path).err().expect("refused"));
+    set(world.directory.path(), 0o755);
 
-    // The file may be written, but its log cannot be made.
-    fs::set_permissions(&world.path, fs::Permissions::from_mode(0o666)).expect("changed");
-    let opened = as_nobody(|| open(&world.path).err().expect("refused"));
-    assert_eq!(opened.code(), "ledger_read_only", "{opened}");
-    assert!(opened.to_string().contains("state cannot be written"), "{opened}");
+    // Side files of somebody else: what a command under sudo leaves behind.
+    set(&directory, 0o555);
+    set(&world.path, 0o666);
+    let error = refused();
+    assert_eq!((error.code(), error.class()), ("ledger_read_only", ErrorClass::Unusable));
+    assert!(error.to_string().contains("ledger.db-wal cannot be written"), "{error}");
+
+    // No side files, and no right to make them.
+    fs::remove_file(&log).expect("removed");
+    fs::remove_file(world.path.with_file_name("ledger.db-shm")).expect("removed");
+    let error = refused();
+    assert_eq!(error.code(), "ledger_read_only", "{error}");
+    assert!(error.to_string().contains("state cannot be written"), "{error}");
+
+    set(&world.path, 0o444);
+    let error = refused();
+    assert_eq!(error.code(), "ledger_read_only", "{error}");
+    assert!(error.to_string().contains("ledger.db cannot be written"), "{error}");
+
+    let error = as_nobody(|| create(&directory.join("new.db")).err().expect("refused"));
+    assert_eq!(error.code(), "ledger_read_only", "{error}");
+    assert!(error.to_string().contains("state cannot be written"), "{error}");
+    assert_eq!(names(&directory), ["ledger.db"]);
+    set(&directory, 0o755);
 }
 
 /// Runs on a thread without the rights of the super-user, so that modes mean something.
@@ -198,10 +209,6 @@ fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
             if rustix::process::geteuid().is_root() {
                 let nobody = rustix::process::Uid::from_raw(65534);
                 rustix::thread::set_thread_uid(nobody).expect("dropped");
-            } else {
-                // The owner may write what it owns; only the super-user can become somebody else.
-                // What an owner sees is the same once nobody may write.
-                assert!(!rustix::process::geteuid().is_root());
             }
             run()
         });

@@ -8,7 +8,7 @@ use crate::domain::scale::event::Event;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::sql::{Engine, Row, RowFlow, Statement, Value};
 use crate::ledger::{
-    Depth, ErrorClass, EventFilter, ExecutionFilter, Ledger, LedgerError, Order, Stream,
+    Depth, ErrorClass, EventFilter, ExecutionFilter, Ledger, LedgerError, Order, Stream, WriteTxn,
 };
 
 fn history() -> Vec<Event> {
@@ -217,6 +217,36 @@ fn one_transaction_may_append_more_than_once() {
 }
 
 #[test]
+fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
+    let world = World::new();
+    let web: ServiceName = id("web");
+    let mut ledger = world.open();
+    let mut txn = ledger.write(id("command-4")).expect("writes");
+    let mut put = |event: Event| {
+        txn.part(|txn| {
+            let state = txn.service_state(&web, &[id("k-1")])?;
+            txn.append(&web, state, std::slice::from_ref(&event))?;
+            // The last one fails after its event is written.
+            if event.at == at(31) { Err(refused_late(txn)) } else { Ok(()) }
+        })
+    };
+    put(registered("web")).expect("appended");
+    put(accepted("web", "k-1", 1, false)).expect("appended");
+    assert_eq!(put(withdrawn("k-9")).expect_err("no such key").code(), "ledger_damaged");
+    assert_eq!(put(bound(31)).expect_err("refused").code(), "ledger_stale");
+    put(bound(30)).expect("appended");
+    let _committed = txn.commit().expect("committed");
+    let kinds: Vec<String> = world.events().into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, ["ledger_created", "service_registered", "intent_accepted", "target_bound"]);
+    assert!(world.verify().is_sound());
+}
+
+fn refused_late(txn: &WriteTxn<'_>) -> LedgerError {
+    let path = txn.identity().path.clone();
+    LedgerError::Stale { path, service: id("web"), what: "a test".to_owned() }
+}
+
+#[test]
 fn a_half_written_transaction_is_not_committed() {
     let world = World::new();
     world.append("web", &[registered("web")]);
@@ -249,6 +279,41 @@ fn a_half_written_transaction_is_not_committed() {
     assert_eq!(error.code(), "ledger_stale");
     assert_eq!(world.events().len(), before.len() + 2);
     assert!(world.verify().is_sound());
+}
+
+#[test]
+fn no_command_scans_a_table() {
+    use crate::ledger::statements as sql;
+    let world = World::new();
+    let raw = raw(&world.path);
+    for (statement, index) in [
+        (sql::READ_STREAM_HEAD, "sqlite_autoindex_event_1"),
+        (sql::READ_STREAM, "sqlite_autoindex_event_1"),
+        (sql::READ_STREAM_NEWEST_FIRST, "sqlite_autoindex_event_1"),
+        (sql::READ_NEXT_STREAM, "sqlite_autoindex_event_1"),
+        (sql::READ_EVENTS, "INTEGER PRIMARY KEY"),
+        (sql::READ_SERVICE, "PRIMARY KEY"),
+        (sql::UPDATE_SERVICE, "PRIMARY KEY"),
+        (sql::READ_EXECUTION, "sqlite_autoindex_execution_1"),
+        (sql::UPDATE_EXECUTION, "sqlite_autoindex_execution_1"),
+        (sql::READ_UNFINISHED, "execution_unfinished"),
+        (sql::READ_ALL_UNFINISHED, "execution_unfinished"),
+        (sql::READ_EXECUTIONS_OF_SERVICE, "execution_by_revision"),
+        (sql::READ_KEY_AT, "execution_by_revision"),
+        (sql::READ_INTENT_OWNER, "execution_intent"),
+        (sql::READ_DOCUMENT, "PRIMARY KEY"),
+    ] {
+        let explain = format!("EXPLAIN QUERY PLAN {}", statement.text);
+        let mut prepared = raw.prepare(&explain).expect("prepared");
+        let mut rows = prepared.raw_query();
+        let mut plan = String::new();
+        while let Some(row) = rows.next().expect("a row") {
+            plan += &row.get::<_, String>(3).expect("a text");
+        }
+        // A walk over the small index of what is unfinished is meant.
+        let plan = plan.replace("SCAN execution USING INDEX execution_unfinished", index);
+        assert!(plan.contains(index) && !plan.contains("SCAN"), "{}: {plan}", statement.text);
+    }
 }
 
 /// An engine whose COMMIT reports an error after it has worked: the worst case.

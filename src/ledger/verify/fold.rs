@@ -23,6 +23,7 @@ pub(super) struct Span {
 }
 
 /// What the events of one chain add up to.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Fold {
     Service {
         state: ServiceState,

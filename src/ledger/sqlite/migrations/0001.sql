@@ -54,7 +54,7 @@ CREATE TABLE execution (
 -- Used by SERVICE@REVISION and by lists of one service, newest first.
 CREATE INDEX execution_by_revision ON execution (service, intent_revision);
 -- Used by every command: what of a service is under way. Small: finished rows are not in it.
-CREATE INDEX execution_unfinished ON execution (service) WHERE unfinished = 1;
+CREATE INDEX execution_unfinished ON execution (service, intent_revision) WHERE unfinished = 1;
 -- Holds the rule that an intent id and revision are put once. Simulations are outside of it.
 CREATE UNIQUE INDEX execution_intent ON execution (intent_id, intent_revision) WHERE dry_run = 0;
 

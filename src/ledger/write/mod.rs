@@ -3,31 +3,25 @@
 //! Nothing is durable before [`WriteTxn::commit`] has answered; after it, everything is. A
 //! transaction of which one write failed cannot be committed.
 
+mod beside;
+
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 
-use super::columns::{EventRow, column, document, json};
-use super::error::LedgerError;
-use super::read::ReadTxn;
-use super::sql::Value;
-use super::statements as sql;
-use super::stream::{Chainer, Stream};
 use crate::crash::{self, CrashPoint};
 use crate::domain::canonical::canonical_json;
 use crate::domain::digest::Digest;
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId, ServiceName};
-use crate::domain::registry::{
-    PolicyBody, PolicyEvent, REFUSAL_QUIET, RefusalEvent, RegistryBody, RegistryEvent,
-    is_same_refusal,
-};
 use crate::domain::scale::event::{Event, Stamped};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
-
-/// How many refusals are looked at for an equal one. More than that within a minute is a storm, in
-/// which an equal one may be written again.
-const REFUSALS_LOOKED_AT_MAX: usize = 256;
+use crate::ledger::columns::{column, document};
+use crate::ledger::error::LedgerError;
+use crate::ledger::read::ReadTxn;
+use crate::ledger::sql::Value;
+use crate::ledger::statements as sql;
+use crate::ledger::stream::{Chainer, Stream};
 
 /// The proof that a write is durable. Only a commit makes one.
 #[must_use = "a call may be made only with the proof that it was recorded"]
@@ -116,7 +110,7 @@ impl<'a> Deref for WriteTxn<'a> {
 }
 
 impl<'a> WriteTxn<'a> {
-    pub(super) fn new(read: ReadTxn<'a>, command_id: CommandId) -> Self {
+    pub(in crate::ledger) fn new(read: ReadTxn<'a>, command_id: CommandId) -> Self {
         Self {
             read,
             command_id,
@@ -139,7 +133,9 @@ impl<'a> WriteTxn<'a> {
         service: &ServiceName,
         keys: &[ExecutionKey],
     ) -> Result<ServiceState, LedgerError> {
-        let (head, executions) = self.read.load(service, keys)?;
+        // An error while reading may have ended the transaction, too.
+        let loaded = self.read.load(service, keys);
+        let (head, executions) = self.guard(loaded)?;
         let loaded = self.loaded.entry(service.clone()).or_default();
         loaded.version = head.version;
         let mut state = ServiceState { head: head.value, executions: BTreeMap::new() };
@@ -177,7 +173,7 @@ impl<'a> WriteTxn<'a> {
         let mut version = None;
         for event in events {
             let key = event.body.execution_key();
-            let place = self.record(&stream, Entry::of(event, event.body.kind(), key))?;
+            let place = self.record(&stream, &Entry::of(event, event.body.kind(), key))?;
             let sequence = place.sequence;
             version = Some(sequence);
             if let Some(key) = key {
@@ -271,87 +267,29 @@ impl<'a> WriteTxn<'a> {
         Ok(())
     }
 
-    /// Records what happened to the ledger or to its actuators.
-    pub fn append_registry(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
-        let appended = self.append_registry_unguarded(event);
-        self.guard(appended)
-    }
-
-    fn append_registry_unguarded(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
-        let entry = Entry::of(event, event.body.kind(), None);
-        let place = self.record(&Stream::Registry, entry)?;
-        match &event.body {
-            RegistryBody::LedgerCreated { ledger_id, incarnation } => {
-                let id = Value::Text(ledger_id.as_str());
-                let values = [id, Value::Int(column(*incarnation))];
-                self.engine().exec(sql::INSERT_IDENTITY, &values).map(|_| ())
-            }
-            RegistryBody::ActuatorRegistered { actuator, .. } => {
-                let json = document(actuator);
-                self.put_document("actuator", actuator.name.as_str(), place.sequence, &json)
-            }
+    /// Does a part of the write that may fail alone: after an error nothing of the part remains,
+    /// and the rest can still be committed. Every service must be read again after an error.
+    pub fn part<T, E: From<LedgerError>>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.engine().exec(sql::SAVEPOINT, &[])?;
+        let failed_before = self.failed;
+        let done = work(self);
+        if done.is_err() {
+            // Until it is undone nothing may be committed.
+            self.failed = true;
+            self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
+            self.loaded.clear();
+            self.tails.clear();
+            self.failed = failed_before;
         }
-    }
-
-    /// Records another policy, which holds from then on.
-    pub fn append_policy(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
-        let appended = self.append_policy_unguarded(event);
-        self.guard(appended)
-    }
-
-    fn append_policy_unguarded(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
-        let PolicyBody::PolicySet { policy, .. } = &event.body;
-        let place = self.record(&Stream::Policy, Entry::of(event, event.body.kind(), None))?;
-        self.put_document("policy", "current", place.sequence, &document(policy))
-    }
-
-    fn put_document(
-        &self,
-        kind: &str,
-        name: &str,
-        version: i64,
-        json: &str,
-    ) -> Result<(), LedgerError> {
-        let values = [Value::Text(kind), Value::Text(name), Value::Int(version), Value::Text(json)];
-        match self.engine().exec(sql::PUT_DOCUMENT, &values)? {
-            1 => Ok(()),
-            _ => {
-                let problem = "a newer version is stored";
-                Err(super::columns::nonsense(self.path(), format!("{kind} {name}"), problem))
-            }
-        }
-    }
-
-    /// Records a refusal, unless an equal one was recorded within [`REFUSAL_QUIET`]; answers
-    /// whether it was written. That it could not be written is only a warning: the refusal stands.
-    pub fn append_refusal(&mut self, event: &RefusalEvent) -> Result<bool, LedgerError> {
-        let appended = self.append_refusal_unguarded(event);
-        self.guard(appended)
-    }
-
-    fn append_refusal_unguarded(&mut self, event: &RefusalEvent) -> Result<bool, LedgerError> {
-        let mut looked_at = 0;
-        let mut is_repeated = false;
-        let stream = [Value::Text("refusals")];
-        self.engine().each(sql::READ_STREAM_NEWEST_FIRST, &stream, &mut |row| {
-            let row = EventRow::of(row)?;
-            let earlier: RefusalEvent = json(self.path(), || row.place(), row.body)?;
-            looked_at += 1;
-            if event.at.since(earlier.at) >= REFUSAL_QUIET || looked_at > REFUSALS_LOOKED_AT_MAX {
-                return Ok(ControlFlow::Break(()));
-            }
-            is_repeated = is_same_refusal(&earlier, event);
-            Ok(if is_repeated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        if is_repeated {
-            return Ok(false);
-        }
-        let entry = Entry::of(event, event.body.kind(), event.body.execution_key());
-        self.record(&Stream::Refusals, entry).map(|_| true)
+        self.engine().exec(sql::RELEASE_SAVEPOINT, &[])?;
+        done
     }
 
     /// Appends one event to its chain.
-    fn record(&mut self, stream: &Stream, entry: Entry<'_>) -> Result<Place, LedgerError> {
+    fn record(&mut self, stream: &Stream, entry: &Entry<'_>) -> Result<Place, LedgerError> {
         let tail = self.tail(stream)?;
         let sequence = tail.sequence + 1;
         let name = stream.to_string();

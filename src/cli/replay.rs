@@ -1,0 +1,165 @@
+//! `replay`: find out what became of a key, or of everything that is under way.
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+use serde_json::json;
+
+use super::app::App;
+use super::exit::Exit;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out, Recorded};
+use super::table::{Cell, Column, Table};
+use super::view;
+use crate::domain::scale::execution::Execution;
+use crate::domain::time::DurationMs;
+use crate::ops::OpError;
+use crate::ops::replay::{next_step, replay, replay_until, unfinished};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "replay",
+    group: "Step by step",
+    about: "Find out what became of a call, and go on from there",
+    augment: ReplayArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+#[group(id = "which", required = true, multiple = false, args = ["positional", "key", "all"])]
+struct ReplayArgs {
+    /// A key, SERVICE@REVISION or SERVICE@latest
+    #[arg(value_name = "KEY")]
+    positional: Option<String>,
+    /// The same as a flag
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Everything that is under way; one bad row never stops the rest
+    #[arg(long)]
+    all: bool,
+    /// Say what would be done first, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Wait for what has a known end: a lease, a quiet time, a backoff
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait for that
+    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    timeout: DurationMs,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
+    let args = ReplayArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    super::install_signals()?;
+    if args.all {
+        return all(&args, app, out);
+    }
+    let word = args.positional.as_deref().or(args.key.as_deref());
+    let key = app.key(word.expect("BUG: clap requires one of the three"))?;
+    if args.dry_run {
+        let session = app.session()?;
+        let (_, execution) = session.load(&key)?;
+        let next = next_step(session, &execution);
+        return Ok(Answer::ok()
+            .noun("execution", &view::execution(&execution))
+            .noun("next_step", &next)
+            .name(key.as_str())
+            .line(view::headline(&execution))
+            .line(format!("  would      {next}")));
+    }
+    let session = app.session()?;
+    let replayed = if args.wait {
+        replay_until(session, &key, args.timeout, &mut |line| out.progress(line))?
+    } else {
+        replay(session, &key)?
+    };
+    let report = replayed.report;
+    let mut answer = view::answer(app, &report, view::confirmed_exit(&report))
+        .noun("steps", &replayed.steps);
+    for step in &replayed.steps {
+        answer = answer.line(format!("  {step}"));
+    }
+    Ok(answer)
+}
+
+/// One row of `replay --all`.
+struct Row {
+    execution: Execution,
+    exit: Exit,
+    text: String,
+    recorded: bool,
+}
+
+fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let found = unfinished(app.session()?, None)?;
+    let mut rows = Vec::new();
+    for execution in found {
+        let key = execution.key().clone();
+        if args.dry_run {
+            let text = next_step(app.session()?, &execution);
+            rows.push(Row { execution, exit: Exit::Ok, text, recorded: false });
+            continue;
+        }
+        match replay(app.session()?, &key) {
+            Ok(replayed) => rows.push(Row {
+                exit: view::confirmed_exit(&replayed.report),
+                text: replayed.steps.last().cloned().unwrap_or_default(),
+                recorded: replayed.report.recorded,
+                execution: replayed.report.execution,
+            }),
+            Err(error @ OpError::Interrupted { .. }) => return Err(error.into()),
+            Err(error) => {
+                let problem = app.problem(error.into());
+                out.progress(&format!("{key}: {}", problem.message));
+                let (exit, text) = (problem.exit, problem.message);
+                rows.push(Row { execution, exit, text, recorded: false });
+            }
+        }
+    }
+    Ok(table_of(&rows))
+}
+
+/// The exit of many: the most serious of them, in the order unknown, attention, the rest by number.
+fn worst(rows: &[Row]) -> Exit {
+    let rank = |exit: Exit| match exit {
+        Exit::Ok => (0, 0),
+        Exit::Unknown => (3, 0),
+        Exit::Internal | Exit::LedgerUnusable => (2, exit.code()),
+        other => (1, other.code()),
+    };
+    rows.iter().map(|row| row.exit).max_by_key(|exit| rank(*exit)).unwrap_or(Exit::Ok)
+}
+
+fn table_of(rows: &[Row]) -> Answer {
+    let mut table = Table::new([
+        Column::left("SERVICE"),
+        Column::right("REV"),
+        Column::left("STATE"),
+        Column::left("OUTCOME"),
+        Column::right("EXIT"),
+        Column::left("WHAT").shrinks(),
+    ]);
+    let mut views = Vec::new();
+    for row in rows {
+        table.row([
+            Cell::new(&row.execution.intent.service),
+            Cell::new(row.execution.revision()),
+            Cell::new(row.execution.phase.as_str()),
+            Cell::maybe(row.execution.outcome().map(|outcome| outcome.as_str())),
+            Cell::new(row.exit.code()),
+            Cell::new(&row.text),
+        ]);
+        views.push(json!({
+            "execution": view::execution(&row.execution),
+            "exit": row.exit.code(),
+            "what": row.text,
+        }));
+    }
+    let recorded = rows.iter().any(|row| row.recorded);
+    let mut answer = Answer::ending(worst(rows))
+        .recorded(if recorded { Recorded::Yes } else { Recorded::No })
+        .noun("replays", &views);
+    answer.changed = recorded;
+    for row in rows {
+        answer = answer.name(row.execution.key().as_str());
+    }
+    if table.is_empty() { answer.line("nothing is under way") } else { answer.table(table) }
+}

@@ -1,0 +1,46 @@
+//! `settle`: a person's word about an attempt whose outcome is unknown.
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+
+use super::app::App;
+use super::exit::Exit;
+use super::intent::{KeyArg, reason};
+use super::noun::{Noun, Outcome};
+use super::output::Out;
+use super::view;
+use crate::ops::settle::{Word, settle};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "settle",
+    group: "Step by step",
+    about: "Say what became of a call that nobody else can tell",
+    augment: SettleArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+#[group(id = "word", required = true, multiple = false, args = ["applied", "not_applied"])]
+struct SettleArgs {
+    #[command(flatten)]
+    key: KeyArg,
+    /// It took effect; a reading of the wished count must agree
+    #[arg(long)]
+    applied: bool,
+    /// It did not and will not take effect; the same key may then be tried again
+    #[arg(long)]
+    not_applied: bool,
+    /// Why [env: SCALECTL_REASON]
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    let args = SettleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    super::install_signals()?;
+    let key = args.key.resolve(app)?;
+    let reason = reason(args.reason.as_deref(), app)?;
+    let word = if args.applied { Word::Applied } else { Word::NotApplied };
+    let report = settle(app.session()?, &key, word, reason)?;
+    Ok(view::answer(app, &report, Exit::Ok))
+}
