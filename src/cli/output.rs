@@ -116,6 +116,7 @@ pub struct Answer {
     nouns: Map<String, Value>,
     blocks: Vec<Block>,
     names: Vec<String>,
+    is_streamed: bool,
 }
 
 /// The members that every answer has; no noun may take their names.
@@ -153,6 +154,7 @@ impl Answer {
             nouns: Map::new(),
             blocks: Vec::new(),
             names: Vec::new(),
+            is_streamed: false,
         }
     }
 
@@ -213,6 +215,12 @@ impl Answer {
         self
     }
 
+    /// Says that its rows were printed already, so that nothing more goes to stdout.
+    #[must_use]
+    pub fn streamed(self) -> Self {
+        Self { is_streamed: true, ..self }
+    }
+
     /// Adds a warning.
     #[must_use]
     pub fn warning(mut self, code: &'static str, message: impl Into<String>) -> Self {
@@ -242,6 +250,7 @@ impl Answer {
             format!("{}\n", escape_json(&json))
         };
         match format {
+            _ if self.is_streamed => String::new(),
             Format::Json => as_json(serde_json::to_string_pretty(self)),
             Format::Ndjson => as_json(serde_json::to_string(self)),
             Format::Name if self.problem().is_some() => String::new(),

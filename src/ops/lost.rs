@@ -54,8 +54,9 @@ impl Session {
         }
     }
 
-    /// Whether a started call can be seen to have ended, without touching anything.
-    pub(crate) fn seems_ended(&self, call: &Call) -> bool {
+    /// Whether a started call can be seen to have ended, without touching anything: what `status`
+    /// derives.
+    pub fn call_seems_ended(&self, call: &Call) -> bool {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => true,
             Whereabouts::Elsewhere => false,

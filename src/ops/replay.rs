@@ -74,7 +74,7 @@ pub fn replay_until(
 /// What a replay would do first, without doing it.
 pub fn next_step(session: &Session, execution: &Execution) -> String {
     match &execution.phase {
-        Phase::Started { call } if session.seems_ended(call) => {
+        Phase::Started { call } if session.call_seems_ended(call) => {
             "record that its call has ended, then find out what became of it".to_owned()
         }
         Phase::Started { .. } => "nothing: its call may be running".to_owned(),

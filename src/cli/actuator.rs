@@ -1,0 +1,315 @@
+//! `actuator`: put, bind, list, show, run, check.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
+use serde_json::json;
+
+use super::app::App;
+use super::exit::Exit;
+use super::fault::Fault;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out, Recorded};
+use super::table::{Cell, Column, Table, Tone};
+use crate::adapters::{exec, local};
+use crate::domain::id::{ActuatorName, WorkloadId};
+use crate::domain::scale::service::{Capabilities, RegisteredActuator};
+use crate::domain::time::DurationMs;
+use crate::ops::actuator_check::{Checked, actuator_check};
+use crate::ops::actuator_put::{TypedCommand, actuator_bind, actuator_put};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "actuator",
+    group: "Set up",
+    about: "Who carries wishes out: put, bind, list, show, run, check",
+    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    run,
+    hidden: false,
+};
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Register an actuator and bind its command on this host
+    Put(PutArgs),
+    /// Bind a registered actuator to a command of this host
+    Bind(BindArgs),
+    /// List the registered actuators
+    List,
+    /// Show one actuator
+    Show(NameArgs),
+    /// Be a bundled actuator: reads one request from stdin, writes one answer to stdout
+    #[command(subcommand)]
+    Run(Bundled),
+    /// Hold an actuator against the protocol; needs a workload that may be scaled
+    Check(CheckArgs),
+}
+
+#[derive(Args)]
+struct PutArgs {
+    /// Its name in the ledger
+    name: ActuatorName,
+    /// How long one call may take, up to 870s [default: 60s]
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<DurationMs>,
+    /// The command; scalectl as its first word means this very binary
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Args)]
+struct BindArgs {
+    /// Its name in the ledger
+    name: ActuatorName,
+    /// The command of this host
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Args)]
+struct NameArgs {
+    /// Its name in the ledger
+    name: ActuatorName,
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// Its name in the ledger
+    name: ActuatorName,
+    /// A workload that the check may scale up, down and to nothing
+    #[arg(long, value_name = "NAME", default_value = "scalectl-check")]
+    workload: WorkloadId,
+}
+
+#[derive(Subcommand)]
+enum Bundled {
+    /// Replicas are processes of this host
+    Local(LocalArgs),
+    /// Commands of yours, with the members of the target and the wish filled in
+    Exec(ExecArgs),
+    /// Internal: becomes one replica
+    #[command(name = "local-replica", hide = true)]
+    LocalReplica {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+#[derive(Args)]
+struct LocalArgs {
+    /// Where it keeps what it knows [default: $XDG_STATE_HOME/scalectl/local]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+    /// What one replica runs
+    #[arg(long, value_name = "COMMAND")]
+    command: String,
+    /// How long a replica may take to end after TERM, before KILL
+    #[arg(long, value_name = "DURATION", default_value_t = local::GRACE_DEFAULT)]
+    grace: DurationMs,
+    /// How long a new replica must live to count as started
+    #[arg(long, value_name = "DURATION", default_value_t = local::SETTLE_DEFAULT)]
+    settle: DurationMs,
+}
+
+#[derive(Args)]
+struct ExecArgs {
+    /// What changes the count, such as 'myctl scale {workload_id} {desired_replicas}'
+    #[arg(long, value_name = "TEMPLATE")]
+    apply: String,
+    /// What reads the count: prints a number, or an object with replicas, ready, uid
+    #[arg(long, value_name = "TEMPLATE")]
+    inspect: Option<String>,
+    /// Run the templates through /bin/sh
+    #[arg(long)]
+    shell: bool,
+    /// An exit code after which trying again does not help; may be repeated
+    #[arg(long, value_name = "CODE")]
+    terminal_exit: Vec<u8>,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
+        Verb::Put(args) => put(&args, app),
+        Verb::Bind(args) => bind(&args, app),
+        Verb::List => list(app),
+        Verb::Show(args) => show(&args, app),
+        Verb::Run(bundled) => run_bundled(bundled, app),
+        Verb::Check(args) => check(&args, app),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "relative paths are relative to here")]
+fn current_dir() -> Result<PathBuf, Fault> {
+    std::env::current_dir().map_err(|error| {
+        Fault::usage("no_directory", format!("the working directory cannot be told: {error}"))
+    })
+}
+
+fn put(args: &PutArgs, app: &mut App) -> Outcome {
+    let current_dir = current_dir()?;
+    let search_path = app.environment.get("PATH").map(ToOwned::to_owned);
+    let command = TypedCommand {
+        words: &args.command,
+        current_dir: &current_dir,
+        search_path: search_path.as_deref(),
+    };
+    let registered = actuator_put(app.session()?, &args.name, &command, args.timeout)?;
+    let recorded = if registered.changed { Recorded::Yes } else { Recorded::No };
+    let mut answer = shown(&registered.actuator).recorded(recorded);
+    answer.changed = registered.changed;
+    Ok(answer)
+}
+
+fn bind(args: &BindArgs, app: &mut App) -> Outcome {
+    let current_dir = current_dir()?;
+    let search_path = app.environment.get("PATH").map(ToOwned::to_owned);
+    let command = TypedCommand {
+        words: &args.command,
+        current_dir: &current_dir,
+        search_path: search_path.as_deref(),
+    };
+    let actuator = actuator_bind(app.session()?, &args.name, &command)?;
+    let mut answer = shown(&actuator).line("  bound on this host".to_owned());
+    answer.changed = true;
+    Ok(answer)
+}
+
+fn shown(actuator: &RegisteredActuator) -> Answer {
+    Answer::ok()
+        .noun("actuator", actuator)
+        .name(actuator.name.as_str())
+        .line(format!(
+            "actuator {}  {} {}  {}",
+            actuator.name, actuator.adapter, actuator.version, actuator.protocol
+        ))
+        .line(format!("  can        {}", words(&actuator.capabilities)))
+        .line(format!("  timeout    {}", actuator.timeout_ms))
+}
+
+fn words(capabilities: &Capabilities) -> String {
+    let serde_json::Value::Object(members) = json!(capabilities) else {
+        return String::new();
+    };
+    let can: Vec<String> =
+        members.into_iter().filter(|(_, can)| *can == true).map(|(word, _)| word).collect();
+    if can.is_empty() { "nothing beyond apply".to_owned() } else { can.join(", ") }
+}
+
+fn list(app: &mut App) -> Outcome {
+    let session = app.session()?;
+    let found = session.ledger.read()?.actuators()?;
+    let mut table = Table::new([
+        Column::left("NAME"),
+        Column::left("ADAPTER"),
+        Column::left("VERSION"),
+        Column::left("HERE"),
+        Column::right("TIMEOUT"),
+        Column::left("CAN").shrinks(),
+    ]);
+    let mut views = Vec::new();
+    for actuator in &found {
+        let here = session.is_bound_here(&actuator.name);
+        table.row([
+            Cell::new(&actuator.name),
+            Cell::new(&actuator.adapter),
+            Cell::new(&actuator.version),
+            if here { Cell::new("yes") } else { Cell::new("no").tone(Tone::Warn) },
+            Cell::new(actuator.timeout_ms),
+            Cell::new(words(&actuator.capabilities)),
+        ]);
+        views.push(json!({"actuator": actuator, "bound_here": here}));
+    }
+    let mut answer = Answer::ok().noun("actuators", &views);
+    for actuator in &found {
+        answer = answer.name(actuator.name.as_str());
+    }
+    Ok(if found.is_empty() {
+        answer.line("no actuator is registered")
+    } else {
+        answer.table(table)
+    })
+}
+
+fn show(args: &NameArgs, app: &mut App) -> Outcome {
+    let session = app.session()?;
+    let found = session.ledger.read()?.actuator(&args.name)?;
+    let actuator = found.ok_or_else(|| crate::domain::scale::rejection::Rejection::NoSuchActuator {
+        name: args.name.to_string(),
+    })?;
+    let here = session.is_bound_here(&actuator.name);
+    Ok(shown(&actuator).noun("bound_here", &here).line(format!(
+        "  bound      {}",
+        if here { "on this host" } else { "not on this host" }
+    )))
+}
+
+fn run_bundled(bundled: Bundled, app: &App) -> Outcome {
+    let (stdin, stdout) = (&mut std::io::stdin().lock(), &mut std::io::stdout().lock());
+    let code = match bundled {
+        Bundled::Local(args) => {
+            let state_dir = match args.state_dir {
+                Some(dir) => dir,
+                None => app.state_dir()?.join("local"),
+            };
+            let config = local::LocalConfig {
+                state_dir,
+                command: args.command,
+                grace: args.grace,
+                settle: args.settle,
+            };
+            local::serve(&config, stdin, stdout)
+        }
+        Bundled::Exec(args) => {
+            let usage =
+                |error: exec::TemplateError| Fault::usage("invalid_template", error.to_string());
+            let config = exec::ExecConfig {
+                apply: exec::Template::apply(&args.apply, args.shell).map_err(usage)?,
+                inspect: args
+                    .inspect
+                    .map(|text| exec::Template::inspect(&text, args.shell))
+                    .transpose()
+                    .map_err(usage)?,
+                shell: args.shell,
+                terminal_exits: args.terminal_exit.into_iter().map(i32::from).collect(),
+            };
+            exec::serve(&config, stdin, stdout)
+        }
+        Bundled::LocalReplica { args } => local::replica_main(&args),
+    };
+    // The answer is on stdout already, in the protocol's own words.
+    let exit = match code {
+        0 => Exit::Ok,
+        2 => Exit::Usage,
+        _ => Exit::Internal,
+    };
+    Ok(Answer::ending(exit).streamed())
+}
+
+fn check(args: &CheckArgs, app: &mut App) -> Outcome {
+    super::install_signals()?;
+    let checks = actuator_check(app.session()?, &args.name, &args.workload)?;
+    let mut table =
+        Table::new([Column::left("CHECK"), Column::left("SAYS"), Column::left("SEEN").shrinks()]);
+    let mut failed = 0;
+    for check in &checks {
+        let says = match &check.checked {
+            Checked::Passed => Cell::new("ok").tone(Tone::Good),
+            Checked::Skipped => Cell::none(),
+            Checked::Failed => {
+                failed += 1;
+                Cell::new("FAILED").tone(Tone::Bad)
+            }
+        };
+        table.row([Cell::new(check.name), says, Cell::new(&check.seen)]);
+    }
+    let views: Vec<_> = checks
+        .iter()
+        .map(|check| json!({"check": check.name, "says": check.checked, "seen": check.seen}))
+        .collect();
+    let exit = if failed == 0 { Exit::Ok } else { Exit::Failed };
+    Ok(Answer::ending(exit)
+        .noun("checks", &views)
+        .name(args.name.as_str())
+        .table(table)
+        .line(format!("{} checks, {failed} failed", checks.len())))
+}

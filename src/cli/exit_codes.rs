@@ -1,0 +1,43 @@
+//! `exit-codes`: the exit codes as a table.
+
+use clap::{ArgMatches, Command};
+
+use super::app::App;
+use super::exit::Exit;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::table::{Cell, Column, Table};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "exit-codes",
+    group: "About",
+    about: "The exit codes, what each says of the target, and what to do",
+    augment: |command: Command| command,
+    run,
+    hidden: false,
+};
+
+fn run(_matches: &ArgMatches, _app: &mut App, _out: &mut Out) -> Outcome {
+    let mut table = Table::new([
+        Column::right("EXIT"),
+        Column::left("WORD"),
+        Column::left("THE TARGET"),
+        Column::left("WHAT TO DO").shrinks(),
+    ]);
+    let mut rows = Vec::new();
+    for exit in Exit::ALL {
+        table.row([
+            Cell::new(exit.code()),
+            Cell::new(exit.word()),
+            Cell::new(exit.target()),
+            Cell::new(exit.advice()),
+        ]);
+        rows.push(serde_json::json!({
+            "exit": exit.code(),
+            "word": exit.word(),
+            "target": exit.target(),
+            "advice": exit.advice(),
+        }));
+    }
+    Ok(Answer::ok().noun("exit_codes", &rows).table(table))
+}

@@ -1,0 +1,191 @@
+//! `explain`: what is known of a key and the ways out of it; or the plan of a wish.
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+use serde_json::json;
+
+use super::app::App;
+use super::intent::WishArgs;
+use super::log::{describe, event_view};
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::{plan, view};
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::time::Timestamp;
+use crate::ledger::EventFilter;
+
+pub(super) const NOUN: Noun = Noun {
+    name: "explain",
+    group: "Every day",
+    about: "What happened to a wish, what is known, and the ways out",
+    augment: ExplainArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+struct ExplainArgs {
+    /// A key, SERVICE@REVISION, SERVICE (its newest), or a wish NAME=N
+    #[arg(value_name = "KEY|NAME=N")]
+    what: String,
+    #[command(flatten)]
+    wish: WishArgs,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    let args = ExplainArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    if args.what.contains('=') {
+        return plan::of_wish(app, &args.what, args.wish);
+    }
+    let key = match app.key(&args.what) {
+        Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
+        // A service stands for its newest intent.
+        Ok(_) if !args.what.contains('@') => app.key(&format!("{}@latest", args.what))?,
+        other => other?,
+    };
+    let session = app.session()?;
+    let (state, execution) = session.load(&key)?;
+    let now = session.now();
+    let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
+    let events = session.ledger.read()?.events(&filter)?;
+    let call_ended = match &execution.phase {
+        Phase::Started { call } => Some(session.call_seems_ended(call)),
+        _ => None,
+    };
+    let known = known(&execution, now, call_ended);
+    let ways = ways_out(&execution);
+    let mut answer = Answer::ok()
+        .noun("execution", &view::execution(&execution))
+        .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
+        .noun("known", &json!(known))
+        .noun("ways_out", &ways)
+        .name(key.as_str())
+        .line(view::headline(&execution))
+        .line(String::new())
+        .line("What happened");
+    for event in &events {
+        answer = answer.line(format!("  {}  {}", event.at, describe(event)));
+    }
+    answer = answer.line(String::new()).line("What is known");
+    for (label, text) in &known {
+        answer = answer.line(format!("  {label:<13} {text}"));
+    }
+    if !ways.is_empty() {
+        answer = answer.line(String::new()).line("Ways out");
+        for (number, (command, why)) in ways.iter().enumerate() {
+            answer = answer.line(format!("  {}  {command}   {why}", number + 1));
+        }
+    }
+    answer.current = view::current(&state.head);
+    Ok(answer)
+}
+
+fn known(
+    execution: &Execution,
+    now: Timestamp,
+    call_ended: Option<bool>,
+) -> Vec<(&'static str, String)> {
+    let mut known = vec![
+        ("state", execution.phase.as_str().to_owned()),
+        (
+            "attempts",
+            format!(
+                "{} of {}, {} calls",
+                execution.attempts,
+                execution.intent.wish.retry_policy.max_attempts,
+                execution.calls
+            ),
+        ),
+        (
+            "readings",
+            format!(
+                "{} of {} agree",
+                execution.readings_matched, execution.intent.terms.required_readings
+            ),
+        ),
+    ];
+    if let Some(reading) = &execution.last_reading {
+        known.push((
+            "last reading",
+            format!(
+                "{}, {} ago (version {})",
+                view::reading_text(reading),
+                now.since(reading.read_at),
+                reading.target_resource_version
+            ),
+        ));
+    }
+    if let Some(fence) = execution.fence() {
+        known.push((
+            "fence",
+            format!("{}/{} until {}", fence.lease_epoch, fence.fence_token, fence.expires_at),
+        ));
+    }
+    if let Some(held) = execution.live_lease(now) {
+        known.push((
+            "lease",
+            format!(
+                "{} on {} (pid {}) until {}",
+                held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at
+            ),
+        ));
+    }
+    match call_ended {
+        Some(true) => known.push(("call", "it has ended, and nobody recorded how".to_owned())),
+        Some(false) => known.push(("call", "it may be running".to_owned())),
+        None => {}
+    }
+    if let Phase::RecoveryPending { pending } = &execution.phase {
+        let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
+        known.push(("unknown", format!("{}: {}", pending.why.as_str(), pending.detail.as_str())));
+        known.push(("may be applied", if pending.fenced { "fenced" } else { "yes" }.to_owned()));
+        known.push(("quiet from", quiet.to_string()));
+        known.push(("blocks", format!("every new intent of {}", execution.intent.service)));
+    }
+    if execution.drift {
+        known.push(("drift", "a reading or a late result contradicts it".to_owned()));
+    }
+    if execution.rollback_required {
+        known.push(("rollback", "the call left something that a person should look at".to_owned()));
+    }
+    known
+}
+
+fn ways_out(execution: &Execution) -> Vec<(String, &'static str)> {
+    let name = execution.key();
+    let way = |command: String, why| (command, why);
+    match &execution.phase {
+        Phase::Accepted => vec![
+            way(format!("scalectl actuate {name}"), "carry it out"),
+            way(format!("scalectl intent withdraw {name}"), "take it back"),
+        ],
+        Phase::Started { .. } => {
+            vec![way(format!("scalectl replay {name} --wait"), "find out what became of it")]
+        }
+        Phase::RecoveryPending { .. } => vec![
+            way(
+                format!("scalectl replay {name}"),
+                "look it up, fence it, read it; no blind second call",
+            ),
+            way(
+                format!("scalectl settle {name} --applied --reason …"),
+                "needs a reading of the wished count",
+            ),
+            way(
+                format!("scalectl settle {name} --not-applied --reason …"),
+                "then the same key may be tried again",
+            ),
+        ],
+        Phase::Failed { .. } => vec![
+            way(format!("scalectl actuate {name}"), "the next attempt, once its time has come"),
+            way(format!("scalectl intent abandon {name} --reason …"), "end it"),
+        ],
+        Phase::Succeeded | Phase::Observed => {
+            vec![way(format!("scalectl observe {name} --wait"), "confirm it")]
+        }
+        Phase::Proposed { .. }
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,256 @@
+//! `policy`: put, show, test, template.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
+use serde_json::json;
+
+use super::app::{App, os_user};
+use super::exit::Exit;
+use super::fault::Fault;
+use super::intent::read_bounded;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out, Recorded};
+use super::problem::Problem;
+use super::scale::wish_of;
+use super::table::{Cell, Column, Table, Tone};
+use crate::domain::id::Replicas;
+use crate::domain::scale::policy::PolicyAction;
+use crate::ops::policy_put::policy_put;
+use crate::ops::policy_test::{Question, policy_test, stored_policy};
+use crate::policy::{PolicySource, RuleOutcome, template};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "policy",
+    group: "Set up",
+    about: "Who may do what: put, show, test, template",
+    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    run,
+    hidden: false,
+};
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Check a policy and let it hold from now on
+    Put(PutArgs),
+    /// Show the policy that holds
+    Show,
+    /// Ask the policy about a wish, and see every rule
+    Test(TestArgs),
+    /// Print a policy to start from
+    Template(TemplateArgs),
+}
+
+#[derive(Args)]
+struct PutArgs {
+    /// The Cedar files, or - for stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The digest that you believe holds, or its beginning; empty for none
+    #[arg(long, value_name = "DIGEST")]
+    expect_digest: Option<String>,
+    /// Why [env: SCALECTL_REASON]
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
+struct TestArgs {
+    /// The service and the count that would be wished
+    #[arg(value_name = "NAME=N")]
+    wish: String,
+    /// Another action than the ones that the change asks for
+    #[arg(long, value_name = "ACTION")]
+    action: Option<String>,
+    /// The count to take for the current one
+    #[arg(long, value_name = "N")]
+    current: Option<u64>,
+    /// The operating system's user to ask for
+    #[arg(long, value_name = "NAME")]
+    os_user: Option<String>,
+}
+
+#[derive(Args)]
+struct TemplateArgs {
+    /// Which; all names without one
+    name: Option<String>,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
+        Verb::Put(args) => put(&args, app),
+        Verb::Show => show(app),
+        Verb::Test(args) => test(&args, app),
+        Verb::Template(args) => print_template(&args),
+    }
+}
+
+fn put(args: &PutArgs, app: &mut App) -> Outcome {
+    super::intent::reason(args.reason.as_deref(), app)?;
+    let mut sources = Vec::new();
+    for file in &args.files {
+        let bytes = read_bounded(file)?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Fault::usage("policy_invalid", format!("{} is not UTF-8", file.display()))
+        })?;
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        sources.push(PolicySource { file: name, text });
+    }
+    let done = policy_put(app.session()?, &sources, args.expect_digest.as_deref())?;
+    let mut answer = Answer::ok()
+        .recorded(if done.changed { Recorded::Yes } else { Recorded::No })
+        .noun("policy", &json!({"digest": done.policy.digest, "rules": done.policy.rules}))
+        .name(done.policy.digest.to_string())
+        .line(format!(
+            "policy {}  {} rules{}",
+            done.policy.digest,
+            done.policy.rules.len(),
+            if done.changed { "" } else { "  (held already)" }
+        ));
+    answer.changed = done.changed;
+    Ok(answer)
+}
+
+fn show(app: &mut App) -> Outcome {
+    let Some(policy) = stored_policy(app.session()?)? else {
+        return Ok(Answer::ok().noun("policy", &json!(null)).line(
+            "no policy is set: whatever touches a target is denied (scalectl policy template)",
+        ));
+    };
+    let mut answer = Answer::ok()
+        .noun(
+            "policy",
+            &json!({
+                "digest": policy.digest, "rules": policy.rules, "sources": policy.sources,
+            }),
+        )
+        .name(policy.digest.to_string())
+        .line(format!("// digest {}", policy.digest));
+    for line in policy.text().trim_end().lines() {
+        answer = answer.line(line);
+    }
+    Ok(answer)
+}
+
+fn test(args: &TestArgs, app: &mut App) -> Outcome {
+    let (service, count) = wish_of(&args.wish)?;
+    let number = |count| {
+        Replicas::new(count).map_err(|error| Fault::usage("invalid_replicas", error.to_string()))
+    };
+    let action = match args.action.as_deref() {
+        None => None,
+        Some(word) => Some(
+            PolicyAction::ALL.into_iter().find(|action| action.as_str() == word).ok_or_else(
+                || Fault::usage("invalid_action", format!("{word:?} is no action of a policy")),
+            )?,
+        ),
+    };
+    let question = Question {
+        service,
+        desired: number(count)?,
+        current: args.current.map(number).transpose()?,
+        action,
+        os_user: args.os_user.clone(),
+    };
+    let explained = policy_test(app.session()?, &question)?;
+    let mut table = Table::new([
+        Column::left("ACTION"),
+        Column::left("RULE"),
+        Column::left("EFFECT"),
+        Column::left("APPLIES"),
+        Column::left("WHERE").shrinks(),
+    ]);
+    let mut views = Vec::new();
+    for explanation in &explained {
+        let action = explanation.answer.action.as_str();
+        for trace in &explanation.rules {
+            let (applies, error) = match &trace.outcome {
+                RuleOutcome::Applies => ("yes", None),
+                RuleOutcome::DoesNotApply => ("no", None),
+                RuleOutcome::Fails { error } => ("fails", Some(error)),
+            };
+            table.row([
+                Cell::new(action),
+                Cell::new(&trace.rule.id),
+                Cell::new(&trace.rule.effect),
+                Cell::new(applies),
+                Cell::new(format!(
+                    "{}:{}{}",
+                    trace.rule.file,
+                    trace.rule.line,
+                    error.map_or_else(String::new, |error| format!("  {error}"))
+                )),
+            ]);
+            views.push(json!({
+                "action": action, "rule": trace.rule, "applies": applies, "error": error,
+            }));
+        }
+    }
+    let refused = explained.iter().find(|explanation| !explanation.answer.allowed);
+    let answer = match refused {
+        None => Answer::ok(),
+        Some(refused) => Answer::failed(
+            Problem::new(
+                "denied",
+                Exit::Denied,
+                format!(
+                    "policy would not let {} {} {}",
+                    app.provenance()?.actor,
+                    refused.answer.action.as_str(),
+                    args.wish
+                ),
+            )
+            .fact(
+                "rules",
+                if refused.answer.rules.is_empty() {
+                    "none permits it".to_owned()
+                } else {
+                    let names: Vec<String> = refused
+                        .answer
+                        .rules
+                        .iter()
+                        .map(|rule| format!("{} ({}:{})", rule.id, rule.file, rule.line))
+                        .collect();
+                    names.join(", ")
+                },
+            ),
+        ),
+    };
+    let decisions: Vec<_> = explained.iter().map(|explanation| &explanation.answer).collect();
+    let answer = answer.noun("decisions", &decisions).noun("rules", &views);
+    Ok(if table.is_empty() {
+        answer.line("no policy is set")
+    } else {
+        answer.table(table).line(if refused.is_none() { "allowed" } else { "denied" })
+    })
+}
+
+fn print_template(args: &TemplateArgs) -> Outcome {
+    let user = os_user(rustix::process::getuid().as_raw());
+    let templates = template::templates(&user);
+    let Some(name) = &args.name else {
+        let mut table =
+            Table::new([Column::left("NAME"), Column::left("FOR").shrinks()]);
+        let mut answer = Answer::ok();
+        for template in &templates {
+            table.row([Cell::new(template.name).tone(Tone::Plain), Cell::new(template.summary)]);
+            answer = answer.name(template.name);
+        }
+        return Ok(answer.table(table));
+    };
+    let found = templates.iter().find(|template| template.name == name.as_str());
+    let found = found.ok_or_else(|| {
+        Fault::from(Problem::new(
+            "template_not_found",
+            Exit::NotFound,
+            format!("there is no template {name:?}"),
+        ))
+    })?;
+    let mut answer = Answer::ok()
+        .noun("template", &json!({"name": found.name, "text": found.text}))
+        .name(found.name);
+    for line in found.text.lines() {
+        answer = answer.line(line);
+    }
+    Ok(answer)
+}

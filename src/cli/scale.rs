@@ -1,0 +1,140 @@
+//! `scale`: one wish, from the put to the confirmation.
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+
+use super::app::App;
+use super::exit::Exit;
+use super::fault::Fault;
+use super::intent::{WishArgs, put_of_flags};
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::{plan, view};
+use crate::domain::id::{ControllerId, InvalidIdentifier, ServiceName};
+use crate::domain::scale::execution::Phase;
+use crate::domain::time::DurationMs;
+use crate::ops::carry::CarryOptions;
+use crate::ops::report::Effect;
+use crate::ops::scale::{ScaleRequest, Scaled, Wait, scale};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "scale",
+    group: "Every day",
+    about: "Scale a service and wait until it is verified",
+    augment: ScaleArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+struct ScaleArgs {
+    /// The service and the count that is wished
+    #[arg(value_name = "NAME=N")]
+    wish: String,
+    #[command(flatten)]
+    put: WishArgs,
+    /// Until when to go on: applied, verified or ready
+    #[arg(
+        long,
+        value_name = "POINT",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "verified",
+        default_missing_value = "verified"
+    )]
+    wait: WaitWord,
+    /// Take each step once and wait for nothing
+    #[arg(long, conflicts_with_all = ["timeout"])]
+    no_wait: bool,
+    /// How long to wait for all of it
+    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    timeout: DurationMs,
+    /// Who acts; the registered writer by default
+    #[arg(long, value_name = "NAME")]
+    controller: Option<ControllerId>,
+    /// Walk every gate, write nothing, exit as the real one would
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum WaitWord {
+    Applied,
+    Verified,
+    Ready,
+}
+
+/// `NAME=N`: the only form of a wish.
+pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
+    let refuse = || {
+        Fault::from(
+            super::problem::Problem::usage("invalid_wish", format!("{word:?} is no wish"))
+                .hint("write NAME=N with a whole number, such as web=3; no relative counts"),
+        )
+    };
+    let (name, count) = word.split_once('=').ok_or_else(refuse)?;
+    let service = name
+        .parse()
+        .map_err(|error: InvalidIdentifier| Fault::usage("invalid_wish", error.to_string()))?;
+    let is_count = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    let count = count.parse().ok().filter(|_| is_count).ok_or_else(refuse)?;
+    Ok((service, count))
+}
+
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
+    let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    let (service, replicas) = wish_of(&args.wish)?;
+    let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
+    if args.dry_run {
+        return plan::answer(app, put);
+    }
+    super::install_signals()?;
+    let request = ScaleRequest {
+        put,
+        is_keyed,
+        wait: match args.wait {
+            WaitWord::Applied => Wait::Applied,
+            WaitWord::Verified => Wait::Verified,
+            WaitWord::Ready => Wait::Ready,
+        },
+        timeout: if args.no_wait { DurationMs::ZERO } else { args.timeout },
+        options: CarryOptions {
+            controller: args.controller,
+            lease: None,
+            ttl: None,
+            attest_not_drained: args.put.attest.is_some(),
+            override_cooldown: args.put.override_cooldown,
+        },
+    };
+    let wait = request.wait;
+    let session = app.session()?;
+    let scaled = scale(session, request, &mut |line| out.progress(&format!("  {line}")))?;
+    Ok(answer_of(app, &scaled, wait, &args.wish))
+}
+
+fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
+    let Some(report) = &scaled.report else {
+        let mut answer = Answer::ok()
+            .noun("service", &view::service(&scaled.head))
+            .line(format!("{wish}: already so by a fresh reading, nothing was changed"));
+        if let Some(registration) = &scaled.head.registration {
+            answer = answer.name(registration.service.as_str());
+        }
+        answer.current = view::current(&scaled.head);
+        return answer;
+    };
+    let applied_only =
+        wait == Wait::Applied && matches!(report.execution.phase, Phase::Succeeded | Phase::Observed);
+    let exit = if applied_only { Exit::Ok } else { view::confirmed_exit(report) };
+    let exit = match (exit, report.effect) {
+        // What has started is never reported as untouched.
+        (Exit::NotYet | Exit::Ok, Effect::Unknown) => Exit::Unknown,
+        (exit, _) => exit,
+    };
+    let mut answer = view::answer(app, report, exit);
+    if let Some(reading) = report.head.newest_reading.as_ref() {
+        answer = answer.line(format!("  read       {}", view::reading_text(reading)));
+    }
+    answer.changed = scaled.changed;
+    answer
+}

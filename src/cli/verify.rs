@@ -1,0 +1,97 @@
+//! `verify`: whether the ledger is what its events say.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+use serde_json::json;
+
+use super::app::App;
+use super::exit::Exit;
+use super::intent::read_bounded;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::problem::Problem;
+use crate::domain::canonical::read_document;
+use crate::ledger::{Depth, Head};
+use crate::ops::OpError;
+
+pub(super) const NOUN: Noun = Noun {
+    name: "verify",
+    group: "Ledger",
+    about: "Walk every chain, fold every event, compare every projection",
+    augment: VerifyArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+struct VerifyArgs {
+    /// Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that
+    /// nothing was cut off or rewritten since
+    #[arg(long, value_name = "FILE")]
+    since: Option<PathBuf>,
+    /// Check the indexes of the database too
+    #[arg(long)]
+    thorough: bool,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Kept {
+    Heads(Vec<Head>),
+    Answer { heads: Vec<Head> },
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    let args = VerifyArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    let since = match &args.since {
+        None => Vec::new(),
+        Some(file) => {
+            let kept: Kept = read_document(&read_bounded(file)?).map_err(|source| {
+                OpError::Document { what: format!("the heads in {}", file.display()), source }
+            })?;
+            match kept {
+                Kept::Heads(heads) | Kept::Answer { heads } => heads,
+            }
+        }
+    };
+    let depth = if args.thorough { Depth::Thorough } else { Depth::Quick };
+    let found = app.session()?.ledger.read()?.verify(&since, depth)?;
+    let findings: Vec<_> = found
+        .findings
+        .iter()
+        .map(|finding| json!({"code": finding.code(), "text": finding.to_string()}))
+        .collect();
+    let mut answer = if found.is_sound() {
+        Answer::ok()
+    } else {
+        let mut problem = Problem::new(
+            "ledger_damaged",
+            Exit::LedgerUnusable,
+            format!("the ledger is not what its events say: {} findings", found.findings_count),
+        )
+        .hint("keep a copy of the file before anything else, then restore from a backup");
+        for finding in found.findings.iter().take(10) {
+            problem = problem.fact(finding.code(), finding.to_string());
+        }
+        Answer::failed(problem)
+    };
+    answer = answer
+        .noun("heads", &found.heads)
+        .noun("events", &found.events)
+        .noun("executions", &found.executions)
+        .noun("findings", &findings)
+        .line(format!(
+            "{} events in {} chains, {} executions: {}",
+            found.events,
+            found.heads.len(),
+            found.executions,
+            if found.is_sound() { "sound" } else { "DAMAGED" }
+        ));
+    for head in &found.heads {
+        answer = answer
+            .line(format!("  {}  {}  {}", head.hash, head.sequence, head.stream))
+            .name(format!("{} {} {}", head.stream, head.sequence, head.hash));
+    }
+    Ok(answer)
+}

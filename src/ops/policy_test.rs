@@ -1,0 +1,72 @@
+//! `policy test` and `policy show`: what the policy says, and why. Nothing is written.
+
+use super::error::OpError;
+use super::session::Session;
+use crate::domain::id::{Replicas, ServiceName};
+use crate::domain::scale::gates::{fresh_count, service_resource};
+use crate::domain::scale::policy::{PolicyAction, PolicyGate as _, PolicyQuery};
+use crate::policy::{CheckedPolicy, Explanation, NoPolicy, PolicyEngine};
+
+/// What is asked.
+pub struct Question {
+    /// The service.
+    pub service: ServiceName,
+    /// The count that would be wished.
+    pub desired: Replicas,
+    /// The count to take for the current one; none for what is recorded.
+    pub current: Option<Replicas>,
+    /// Another action than the ones that the change asks for.
+    pub action: Option<PolicyAction>,
+    /// The operating system's user to ask for; none for this one.
+    pub os_user: Option<String>,
+}
+
+/// The policy that holds, if one is set.
+pub fn stored_policy(session: &mut Session) -> Result<Option<CheckedPolicy>, OpError> {
+    let Some(stored) = session.ledger.read()?.policy()? else {
+        return Ok(None);
+    };
+    serde_json::from_str(&stored.document).map(Some).map_err(|error| OpError::Internal {
+        what: format!("the stored policy {} cannot be read: {error}", stored.digest),
+    })
+}
+
+/// Asks the policy about a change, and what every rule does with it.
+pub fn policy_test(
+    session: &mut Session,
+    question: &Question,
+) -> Result<Vec<Explanation>, OpError> {
+    let state = session.load_service(&question.service)?;
+    let now = session.now();
+    let policy = stored_policy(session)?;
+    let engine = policy.map(|policy| PolicyEngine::derive(&policy.sources)).transpose()?;
+    let recorded = state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
+    let current = question.current.or(recorded);
+    let actions = match question.action {
+        Some(action) => vec![action],
+        None => PolicyAction::for_change(current, question.desired),
+    };
+    let by = session.by.clone();
+    let query = session.with_context(&state, |context| {
+        let registration = state.head.registration.as_ref().expect("BUG: loaded as registered");
+        PolicyQuery {
+            actor: by.actor.to_string(),
+            action: actions[0],
+            resource: service_resource(registration, context),
+            desired: Some(question.desired),
+            current,
+            source: context.source.to_owned(),
+            reason: Some("policy test".to_owned()),
+            controller: Some(registration.writer.clone()),
+            os_user: Some(question.os_user.clone().unwrap_or_else(|| by.os_user.clone())),
+            at: now,
+        }
+    })?;
+    let asked = actions.into_iter().map(|action| PolicyQuery { action, ..query.clone() });
+    Ok(asked
+        .map(|query| match &engine {
+            Some(engine) => engine.explain(&query),
+            None => Explanation { answer: NoPolicy.answer(&query), rules: Vec::new() },
+        })
+        .collect())
+}
