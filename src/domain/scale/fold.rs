@@ -5,7 +5,7 @@
 
 use super::attempt::{Pending, RecordedResult, ResultSource};
 use super::event::{Event, EventBody};
-use super::execution::{Execution, Outcome, Phase};
+use super::execution::{Execution, FailureCause, Outcome, Phase};
 use super::observation::{ObservationStatus, Reading, ReadingVerdict};
 use super::service::Binding;
 use super::state::{Direction, IllegalEvent, LastEffect, ServiceHead, illegal};
@@ -23,7 +23,10 @@ impl Execution {
             (
                 Phase::Proposed { .. } | Phase::Accepted | Phase::Succeeded | Phase::Observed,
                 EventBody::IntentSuperseded { by, outcome, .. },
-            ) => self.phase = Phase::Superseded { by: *by, outcome: *outcome },
+            ) => {
+                self.phase = Phase::Superseded { by: *by, outcome: *outcome };
+                self.lease = None;
+            }
             (Phase::Proposed { .. } | Phase::Accepted, EventBody::IntentWithdrawn { .. }) => {
                 self.phase = Phase::Withdrawn;
                 self.lease = None;
@@ -80,10 +83,19 @@ impl Execution {
                 EventBody::ObservationRecorded { observation, cause, .. },
             ) => {
                 self.observation = Some(observation.clone());
+                // A count that the actuator reports and nobody wished is drift.
+                self.drift |= *cause == Some(FailureCause::Mismatch);
                 self.phase = Phase::Verified { cause: *cause };
                 self.lease = None;
             }
-            (_, EventBody::LateResultKept { contradicts, .. }) => self.drift |= contradicts,
+            (_, EventBody::LateResultKept { contradicts, result, .. }) => {
+                self.drift |= contradicts;
+                // A change that was taken for not applied has happened after all. When is not
+                // known: at the latest now.
+                if *contradicts && result.scaled() {
+                    self.count_effect(head, None, event.at);
+                }
+            }
             _ => return Err(self.illegal(event)),
         }
         Ok(())
@@ -169,7 +181,8 @@ impl Execution {
             partly_applied: *partly_applied,
         });
         self.rollback_required |= rollback_required;
-        self.drift |= partly_applied;
+        // A success is newer than whatever had differed before it.
+        self.drift = !result.scaled() && (self.drift || *partly_applied);
         self.lease = None;
         head.reading_serial += 1;
         self.readings_matched = u64::from(result.scaled());
@@ -182,7 +195,8 @@ impl Execution {
         let is_effect = result.scaled()
             || *partly_applied
             || result.observed_replicas().is_some_and(|count| {
-                base.as_ref().and_then(|base| base.replicas).is_some_and(|base| base != count)
+                // An unknown count before may have been another one.
+                base.as_ref().is_some_and(|base| base.replicas != Some(count))
             });
         if *source != ResultSource::Simulation {
             self.refresh_binding(head, event.at, resource_version_after.as_ref());
