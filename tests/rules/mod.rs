@@ -4,4 +4,5 @@ mod script;
 mod support;
 
 mod calls;
+mod current;
 mod leases;

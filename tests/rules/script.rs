@@ -106,6 +106,12 @@ impl World {
             "set" => words.rest.iter().for_each(|word| self.set(word)),
             "permit" => self.policy.0.clear(),
             "is" => assert_eq!(self.state_of(words.key), words.rest[1], "{}", words.key),
+            "current" | "wanted" => {
+                let head = &self.state.head;
+                let found = if verb == "current" { &head.current } else { &head.wanted };
+                let found = found.as_ref().map(|current| current.desired_replicas.to_string());
+                assert_eq!(found.as_deref().unwrap_or("none"), words.key, "{verb}");
+            }
             _ => return false,
         }
         true

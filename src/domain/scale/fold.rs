@@ -24,10 +24,14 @@ impl Execution {
                 Phase::Proposed { .. } | Phase::Accepted | Phase::Succeeded | Phase::Observed,
                 EventBody::IntentSuperseded { by, outcome, .. },
             ) => {
+                if matches!(self.phase, Phase::Accepted) {
+                    head.end_unstarted(self.key());
+                }
                 self.phase = Phase::Superseded { by: *by, outcome: *outcome };
                 self.lease = None;
             }
             (Phase::Proposed { .. } | Phase::Accepted, EventBody::IntentWithdrawn { .. }) => {
+                head.end_unstarted(self.key());
                 self.phase = Phase::Withdrawn;
                 self.lease = None;
             }
@@ -184,7 +188,6 @@ impl Execution {
         // A success is newer than whatever had differed before it.
         self.drift = !result.scaled() && (self.drift || *partly_applied);
         self.lease = None;
-        head.reading_serial += 1;
         self.readings_matched = u64::from(result.scaled());
         self.phase = match retry_at {
             _ if result.scaled() => Phase::Succeeded,
@@ -198,7 +201,10 @@ impl Execution {
                 // An unknown count before may have been another one.
                 base.as_ref().is_some_and(|base| base.replicas != Some(count))
             });
-        if *source != ResultSource::Simulation {
+        if *source == ResultSource::Simulation {
+            head.end_simulated(self.key());
+        } else {
+            head.reading_serial += 1;
             self.refresh_binding(head, event.at, resource_version_after.as_ref());
             if is_effect {
                 self.count_effect(head, base.and_then(|base| base.replicas), *ended_at);
@@ -279,11 +285,17 @@ impl Execution {
                 self.phase = Phase::Succeeded;
             }
             // A finished key that is no longer as it was observed has drifted; what became of it
-            // is not rewritten.
-            ReadingVerdict::Differs if self.is_converged() => self.drift = true,
+            // is not rewritten. Under a newer wish a difference is what was asked for.
+            ReadingVerdict::Differs if self.is_converged() && self.is_current(head) => {
+                self.drift = true;
+            }
             ReadingVerdict::Matches if self.is_converged() => self.drift = false,
             ReadingVerdict::Matches | ReadingVerdict::NotYet | ReadingVerdict::Differs => {}
         }
+    }
+
+    fn is_current(&self, head: &ServiceHead) -> bool {
+        head.current.as_ref().is_some_and(|current| current.execution_key == *self.key())
     }
 
     fn is_converged(&self) -> bool {

@@ -83,7 +83,7 @@ pub struct LastEffect {
     pub ended_at: Timestamp,
 }
 
-/// The newest accepted live intent: what is wished now.
+/// An accepted live intent, as far as the head of its service keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurrentIntent {
@@ -101,6 +101,16 @@ pub struct CurrentIntent {
     pub reason: String,
 }
 
+/// What the newest accepted intent has displaced.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Displaced {
+    /// The highest accepted one before it.
+    pub current: Option<CurrentIntent>,
+    /// The wanted one before it.
+    pub wanted: Option<CurrentIntent>,
+}
+
 /// Everything about a service but its executions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,8 +121,17 @@ pub struct ServiceHead {
     pub binding: Option<Binding>,
     /// The newest intent revision that a live put has taken; 0 before the first.
     pub latest_revision: u64,
-    /// What is wished now.
+    /// The highest intent that was ever accepted, whatever became of it, unless it was simulated.
+    /// The gateway's desired count.
     pub current: Option<CurrentIntent>,
+    /// The same, but without what was taken back or replaced before it started: what somebody who
+    /// asks is shown as wanted.
+    #[serde(default)]
+    pub wanted: Option<CurrentIntent>,
+    /// What `current` and `wanted` were before the newest acceptance: they are that again when the
+    /// newest intent turns out to be a simulation, or, for `wanted`, is taken back.
+    #[serde(default)]
+    pub before: Displaced,
     /// The newest fence.
     pub mark: FenceMark,
     /// The newest instant of an accepted write.
@@ -124,6 +143,29 @@ pub struct ServiceHead {
     pub newest_reading: Option<Reading>,
     /// What the cooldown counts from.
     pub last_effect: Option<LastEffect>,
+}
+
+impl ServiceHead {
+    fn displace(&mut self, newest: CurrentIntent) {
+        let wanted = self.wanted.replace(newest.clone());
+        let current = self.current.replace(newest);
+        self.before = Displaced { current, wanted };
+    }
+
+    /// The intent ended before it started: nobody wants it any more.
+    pub(super) fn end_unstarted(&mut self, key: &ExecutionKey) {
+        if self.wanted.as_ref().is_some_and(|wanted| wanted.execution_key == *key) {
+            self.wanted = self.before.wanted.take();
+        }
+    }
+
+    /// The intent was carried out as a simulation: it was never the newest.
+    pub(super) fn end_simulated(&mut self, key: &ExecutionKey) {
+        self.end_unstarted(key);
+        if self.current.as_ref().is_some_and(|current| current.execution_key == *key) {
+            self.current = self.before.current.take();
+        }
+    }
 }
 
 /// A service with the executions that a command needs, or, in a full fold, with all of them.
@@ -153,6 +195,10 @@ pub struct IllegalEvent {
 impl ServiceState {
     /// The state after one more event.
     pub fn apply(mut self, event: &Event) -> Result<Self, IllegalEvent> {
+        let is_registration = matches!(event.body, EventBody::ServiceRegistered { .. });
+        if self.head.registration.is_none() && !is_registration {
+            return Err(illegal(event, "not registered", "the service"));
+        }
         match &event.body {
             EventBody::ServiceRegistered { registration, binding, .. } => {
                 self.head.registration = Some(registration.clone());
@@ -259,7 +305,7 @@ impl ServiceState {
         }
         if !intent.dry_run {
             self.head.mark = mark_of(&acceptance.fence);
-            self.head.current = Some(CurrentIntent {
+            self.head.displace(CurrentIntent {
                 execution_key: key.clone(),
                 intent_revision: intent.wish.intent_revision,
                 desired_replicas: intent.wish.desired_replicas,
