@@ -5,4 +5,7 @@ mod support;
 
 mod calls;
 mod current;
+mod gates;
+mod identity;
 mod leases;
+mod life;

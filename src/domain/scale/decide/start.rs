@@ -112,6 +112,8 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
             }
             // An older accepted intent was superseded by the newer one's acceptance.
             Phase::Accepted if is_older => {}
+            // What waits, waits for this one to be known; it cannot be what keeps it unknown.
+            Phase::Accepted if matches!(execution.phase, Phase::RecoveryPending { .. }) => {}
             Phase::Started { .. }
             | Phase::RecoveryPending { .. }
             | Phase::Failed { .. }

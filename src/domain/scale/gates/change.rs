@@ -1,15 +1,15 @@
 //! The gates that look at the change itself: cooldown, evidence and policy.
 
 use super::{Checked, Gate, Reports, passed, skipped};
-use crate::domain::id::{ControllerId, Replicas};
+use crate::domain::id::{ControllerId, Replicas, TargetResourceVersion};
 use crate::domain::scale::command::{Context, StartAttempt};
 use crate::domain::scale::cooldown::{CooldownStatus, cooldown};
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::observation::{Evidence, Reading};
+use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::{MissingFact, Rejection};
-use crate::domain::scale::service::{Drain, EVIDENCE_AGE_MAX, Registration};
+use crate::domain::scale::service::{CLOCK_SKEW_MAX, Drain, EVIDENCE_AGE_MAX, Registration};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
 
@@ -17,7 +17,10 @@ use crate::domain::time::Timestamp;
 pub(super) struct Ask<'a> {
     pub(super) registration: &'a Registration,
     pub(super) context: &'a Context<'a>,
+    /// Who put the wish; policy is asked about this one, whoever carries it out.
     pub(super) proposer: &'a Provenance,
+    /// The version of the target as last read.
+    pub(super) version: &'a TargetResourceVersion,
     pub(super) current: Option<Replicas>,
     pub(super) desired: Replicas,
     pub(super) reason: Option<&'a str>,
@@ -49,7 +52,7 @@ impl Ask<'_> {
                 passed("its own change")
             }
             CooldownStatus::Active { .. } | CooldownStatus::Unknown { .. }
-                if override_asked && self.may(PolicyAction::OverrideCooldown).allowed =>
+                if override_asked && self.caller_may(PolicyAction::OverrideCooldown).allowed =>
             {
                 passed("overridden")
             }
@@ -96,12 +99,12 @@ impl Ask<'_> {
 
     /// A person's word needs the permission to give it.
     fn attested(&self) -> Checked {
-        let answer = self.may(PolicyAction::Attest);
+        let answer = self.caller_may(PolicyAction::Attest);
         if answer.allowed {
             return passed("attested");
         }
         Err(Rejection::Denied {
-            actor: self.proposer.actor.to_string(),
+            actor: self.context.by.actor.to_string(),
             subject: format!("that {} may lose its work", self.registration.service),
             answer: Box::new(answer),
         })
@@ -118,7 +121,7 @@ impl Ask<'_> {
         let missing = |fact| Err(Rejection::FactUnknown { service: service.clone(), fact });
         let found = start.found.as_ref().and_then(|found| found.as_ref().ok());
         match &start.evidence {
-            Some(evidence) => match self.contradiction(evidence, found, start.attest_not_drained) {
+            Some(evidence) => match self.contradiction(evidence, start.attest_not_drained) {
                 Some((part, expected, actual)) => {
                     missing(MissingFact::EvidenceSays { part, expected, actual })
                 }
@@ -136,13 +139,11 @@ impl Ask<'_> {
     fn contradiction(
         &self,
         evidence: &Evidence,
-        found: Option<&Reading>,
         attested: bool,
     ) -> Option<(&'static str, String, String)> {
         let age = self.now.since(evidence.read_at);
         let text = |value: &dyn std::fmt::Display| value.to_string();
-        let version = found.map(|found| &found.target_resource_version);
-        let mut checks = vec![
+        let checks = [
             ("drained", attested || evidence.drained, "true".to_owned(), text(&evidence.drained)),
             (
                 "stabilized",
@@ -152,8 +153,8 @@ impl Ask<'_> {
             ),
             (
                 "resource_version",
-                version.is_none_or(|version| *version == evidence.resource_version),
-                version.map_or_else(String::new, |version| text(version)),
+                *self.version == evidence.resource_version,
+                text(self.version),
                 text(&evidence.resource_version),
             ),
             (
@@ -174,23 +175,23 @@ impl Ask<'_> {
                 "true".to_owned(),
                 "false".to_owned(),
             ),
+            (
+                "read_at",
+                age <= EVIDENCE_AGE_MAX && evidence.read_at <= self.now.plus(CLOCK_SKEW_MAX),
+                format!("at most {EVIDENCE_AGE_MAX} old"),
+                format!("{age} old"),
+            ),
         ];
-        checks.push((
-            "read_at",
-            age <= EVIDENCE_AGE_MAX,
-            format!("at most {EVIDENCE_AGE_MAX} old"),
-            format!("{age} old"),
-        ));
         checks
             .into_iter()
             .find(|(_, holds, ..)| !holds)
             .map(|(part, _, expected, actual)| (part, expected, actual))
     }
 
-    fn query(&self, action: PolicyAction) -> PolicyQuery {
+    fn query(&self, action: PolicyAction, who: &Provenance) -> PolicyQuery {
         let registration = self.registration;
         PolicyQuery {
-            actor: self.proposer.actor.to_string(),
+            actor: who.actor.to_string(),
             action,
             resource: service_resource(registration, self.context),
             desired: Some(self.desired),
@@ -198,18 +199,22 @@ impl Ask<'_> {
             source: self.context.source.to_owned(),
             reason: self.reason.map(str::to_owned),
             controller: Some(self.controller.clone()),
-            os_user: Some(self.proposer.os_user.clone()),
+            os_user: Some(who.os_user.clone()),
             at: self.now,
         }
     }
 
-    fn may(&self, action: PolicyAction) -> PolicyAnswer {
-        self.context.policy.answer(&self.query(action))
+    /// What is said by a flag of this very command is the caller's word, not the proposer's.
+    fn caller_may(&self, action: PolicyAction) -> PolicyAnswer {
+        self.context.policy.answer(&self.query(action, self.context.by))
     }
 
     pub(super) fn policy(&self, reports: &mut Reports) {
         let actions = PolicyAction::for_change(self.current, self.desired);
-        let answer = self.context.policy.answer_all(&self.query(PolicyAction::ScaleUp), &actions);
+        let answer = self
+            .context
+            .policy
+            .answer_all(&self.query(PolicyAction::ScaleUp, self.proposer), &actions);
         let checked = if answer.allowed {
             let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
             passed(rules.join(", "))

@@ -16,7 +16,7 @@ use super::execution::Execution;
 use super::intent::{ControllerMode, TargetBinding};
 use super::policy::PolicyAnswer;
 use super::rejection::{Rejection, TargetPart};
-use super::service::{Binding, COUNT_AGE_MAX, Registration};
+use super::service::{Binding, CLOCK_SKEW_MAX, COUNT_AGE_MAX, Registration};
 use super::state::ServiceState;
 use crate::domain::id::{ControllerId, Replicas, ServiceName};
 use crate::domain::time::Timestamp;
@@ -151,9 +151,20 @@ pub(in crate::domain::scale) fn registered<'s>(
     }
 }
 
-/// The count that is believed at put: the binding's, while it is fresh.
+/// The count that is believed at put: the binding's, while it is fresh. One that was read in the
+/// future, by a clock that is wrong, is not.
 pub fn fresh_count(binding: &Binding, now: Timestamp) -> Option<Replicas> {
-    binding.replicas.filter(|_| now.since(binding.read_at) < COUNT_AGE_MAX)
+    let is_fresh =
+        now.since(binding.read_at) < COUNT_AGE_MAX && binding.read_at <= now.plus(CLOCK_SKEW_MAX);
+    binding.replicas.filter(|_| is_fresh)
+}
+
+/// What keeps other intents of the service from starting, if anything does.
+pub(in crate::domain::scale) fn in_flight(
+    state: &ServiceState,
+    now: Timestamp,
+) -> Option<&Execution> {
+    state.executions.values().find(|e| e.is_live() && e.is_in_flight(now))
 }
 
 fn check_unit(registration: &Registration, expected: u64) -> Result<(), Rejection> {

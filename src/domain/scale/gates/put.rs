@@ -3,16 +3,18 @@
 use super::change::Ask;
 use super::{
     Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
-    fresh_count, moved, passed, registered, skipped,
+    fresh_count, in_flight, moved, passed, registered, skipped,
 };
 use crate::domain::id::{ControllerId, Replicas};
 use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};
 use crate::domain::scale::decide;
 use crate::domain::scale::execution::{Execution, Phase};
-use crate::domain::scale::rejection::{Rejection, TargetPart};
-use crate::domain::scale::service::{Binding, FenceSource, Registration, TargetMatch};
+use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
+use crate::domain::scale::service::{
+    Binding, COUNT_AGE_MAX, FenceSource, Registration, TargetMatch,
+};
 use crate::domain::scale::state::ServiceState;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 
 /// How far above the mark a supplied fence may be: a typo must not burn the numbers.
 const FENCE_JUMP_MAX: u64 = 1 << 32;
@@ -47,13 +49,14 @@ pub fn of_put(
         registration,
         context,
         proposer: context.by,
+        version: &binding.target_resource_version,
         current,
         desired,
         reason: Some(reason_of(put)),
         controller: &registration.writer,
         now,
     };
-    reports.add(Gate::Cooldown, ask.cooldown(state, put.override_cooldown, None));
+    reports.add(Gate::Cooldown, cooldown_at_put(&ask, state, put));
     reports.add(Gate::Capacity, skipped("no pool"));
     reports.add(Gate::Evidence, ask.evidence_source(put.attest_not_drained));
     ask.policy(&mut reports);
@@ -135,12 +138,16 @@ fn check_revision(
     current: Option<Replicas>,
 ) -> Checked {
     let actual = state.head.latest_revision;
-    let expected = match (&put.form, put.premise) {
-        (PutForm::Record(record), _) => record.wish().intent_revision.get() - 1,
-        (PutForm::Flags { .. }, Premise::Revision(expected)) => expected,
-        (PutForm::Flags { .. }, Premise::Latest) => actual,
+    let of_record = match &put.form {
+        PutForm::Record(record) => Some(record.wish().intent_revision.get() - 1),
+        PutForm::Flags { .. } => None,
     };
-    if expected != actual {
+    let of_caller = match put.premise {
+        Premise::Revision(expected) => Some(expected),
+        Premise::Latest => None,
+    };
+    let stale = [of_caller, of_record].into_iter().flatten().find(|expected| *expected != actual);
+    if let Some(expected) = stale {
         return Err(Rejection::StaleRevision {
             service: put.service.clone(),
             expected,
@@ -148,13 +155,25 @@ fn check_revision(
             current: state.head.current.clone(),
         });
     }
-    if let (Some(expected), Some(actual)) = (put.expect_count, current)
-        && expected != actual
-    {
-        return Err(Rejection::PremiseMoved { service: put.service.clone(), expected, actual });
+    match (put.expect_count, current) {
+        (Some(expected), Some(actual)) if expected != actual => {
+            return Err(Rejection::PremiseMoved { service: put.service.clone(), expected, actual });
+        }
+        // A premise that cannot be proved does not hold.
+        (Some(_), None) => {
+            return Err(Rejection::FactUnknown {
+                service: put.service.clone(),
+                fact: MissingFact::Count {
+                    why: format!("the last one is over {COUNT_AGE_MAX} old"),
+                },
+            });
+        }
+        (Some(_) | None, _) => {}
     }
-    if let (Some(key), Some((intent_id, revision))) =
-        (&put.id_owner, decide::intended_identity(state, put))
+    // A simulation is outside the uniqueness of ids (design, section 3).
+    if !put.dry_run
+        && let (Some(key), Some((intent_id, revision))) =
+            (&put.id_owner, decide::intended_identity(state, put))
     {
         return Err(Rejection::IntentIdConflict { intent_id, revision, key: key.clone() });
     }
@@ -179,8 +198,7 @@ fn waiting(state: &ServiceState) -> impl Iterator<Item = &Execution> {
 }
 
 fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
-    let blocking = state.executions.values().find(|e| e.is_live() && e.is_in_flight(now));
-    match blocking {
+    match in_flight(state, now) {
         None => passed("nothing"),
         Some(_) if put.dry_run => skipped("a simulation starts nothing"),
         Some(execution) if put.queue => {
@@ -196,6 +214,14 @@ fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Che
     }
 }
 
+/// A wish that waits behind a call is asked again when it starts; until then nobody can know.
+fn cooldown_at_put(ask: &Ask<'_>, state: &ServiceState, put: &PutIntent) -> Checked {
+    match ask.cooldown(state, put.override_cooldown, None) {
+        Err(Rejection::FactUnknown { .. }) if put.queue => skipped("asked when it starts"),
+        checked => checked,
+    }
+}
+
 fn check_fence(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
     let (registration, _) = registered(state, &put.service)?;
     let mark = &state.head.mark;
@@ -205,6 +231,11 @@ fn check_fence(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked
             let (epoch, token) = fence.rank();
             let same_lease = mark.lease_id.as_ref() == Some(&fence.lease_id);
             (epoch, token, same_lease, Some(fence.expires_at))
+        }
+        PutForm::Flags { valid_for, .. } if *valid_for == DurationMs::ZERO => {
+            let revision = decide::next_revision(state);
+            let service = put.service.clone();
+            return Err(Rejection::FenceExpired { service, revision, expires_at: now });
         }
         PutForm::Flags { fence: Some((epoch, token)), .. } => {
             // A fence from flags carries the writer's own lease; see `decide::draft`.

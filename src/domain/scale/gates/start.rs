@@ -30,7 +30,7 @@ pub fn of_start(
         }
     };
     let wish = &execution.intent.wish;
-    let count = current_at_start(start, binding, &execution.intent.service);
+    let count = current_at_start(start, binding, context, &execution.intent.service);
     let current = count.clone().unwrap_or(None);
     reports.add(
         Gate::Registration,
@@ -44,6 +44,11 @@ pub fn of_start(
         registration,
         context,
         proposer: &execution.put_by,
+        version: start
+            .found
+            .as_ref()
+            .and_then(|found| found.as_ref().ok())
+            .map_or(&binding.target_resource_version, |found| &found.target_resource_version),
         current,
         desired: wish.desired_replicas,
         reason: Some(wish.reason.as_str()),
@@ -84,6 +89,7 @@ pub fn of_simulation(
         registration,
         context,
         proposer: &execution.put_by,
+        version: &binding.target_resource_version,
         current: fresh_count(binding, now),
         desired: wish.desired_replicas,
         reason: Some(wish.reason.as_str()),
@@ -98,20 +104,25 @@ pub fn of_simulation(
 fn current_at_start(
     start: &StartAttempt,
     binding: &Binding,
+    context: &Context<'_>,
     service: &ServiceName,
 ) -> Result<Option<Replicas>, Rejection> {
+    let can_read = context.actuator.is_some_and(|actuator| actuator.capabilities.inspect);
+    let unknown = |why: &str| Rejection::FactUnknown {
+        service: service.clone(),
+        fact: MissingFact::Count { why: why.to_owned() },
+    };
     match &start.found {
         Some(Ok(reading)) => Ok(Some(reading.replicas)),
-        Some(Err(why)) => Err(Rejection::FactUnknown {
-            service: service.clone(),
-            fact: MissingFact::Count { why: why.clone() },
-        }),
+        Some(Err(why)) => Err(unknown(why)),
+        None if can_read => Err(unknown("nobody has tried")),
         None => Ok(binding.replicas),
     }
 }
 
 /// Holds the target as just read against what the wish was made from. The first attempt answers to
-/// the reading at put; a later one to what our own results and readings have made of it since.
+/// the reading at put; a later one, and one that was put behind a call, to what our own results and
+/// readings have made of it since.
 fn check_found(
     registration: &Registration,
     binding: &Binding,
@@ -132,9 +143,9 @@ fn check_found(
         &found.target_uid.as_str(),
     )?;
     let base = &execution.intent.base;
-    let retried = execution.attempts > 0;
-    let basis = if retried { "last read" } else { "put for" };
-    let (version, generation, replicas) = if retried {
+    let has_moved = execution.attempts > 0 || execution.intent.behind.is_some();
+    let basis = if has_moved { "last read" } else { "put for" };
+    let (version, generation, replicas) = if has_moved {
         (&binding.target_resource_version, binding.generation, binding.replicas)
     } else {
         (&base.target_resource_version, base.generation, base.replicas)
@@ -167,9 +178,13 @@ fn check_fence_alive(
     let Some(fence) = execution.fence() else {
         return skipped("not accepted yet");
     };
+    // Whoever has started under a newer fence has ended this one (see the turn in `decide`). So a
+    // newer token of the same leader is that of a wish that was taken back, and takes nothing from
+    // this one; another leader's does.
     let (epoch, token) = fence.rank();
     let mark = &state.head.mark;
-    if (epoch, token) < (mark.epoch, mark.token) {
+    let is_same_leader = epoch == mark.epoch && mark.lease_id.as_ref() == Some(&fence.lease_id);
+    if (epoch, token) < (mark.epoch, mark.token) && !is_same_leader {
         return Err(Rejection::FenceLost {
             service: execution.intent.service.clone(),
             epoch,
