@@ -157,13 +157,10 @@ fn a_late_result_is_kept_and_never_applied() {
          fail a attempt=1 : replayed started
          ok a\n fail a attempt=1 : late succeeded
          lose a : unchanged succeeded\n nostart a : unchanged succeeded
-         ok a attempt=1 again : late succeeded!",
+         late a attempt=1 : late succeeded!",
     );
-    run("", "put a 5\n ok a again : lease_lost\n start a\n ok a again attempt=2 : lease_lost");
-    run(
-        "",
-        "put a 5\n start a\n ok a 4 : done verified(failed):mismatch!\n ok a 4 again : replayed",
-    );
+    run("", "put a 5\n late a : lease_lost\n start a\n late a attempt=2 : lease_lost");
+    run("", "put a 5\n start a\n ok a 4 : done verified(failed):mismatch!\n late a 4 : replayed");
 }
 
 #[test]

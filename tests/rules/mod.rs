@@ -4,8 +4,12 @@ mod script;
 mod support;
 
 mod calls;
+mod crash;
 mod current;
 mod gates;
+mod golden;
 mod identity;
 mod leases;
 mod life;
+mod rejections;
+mod walk;

@@ -11,7 +11,7 @@ use scalectl::domain::scale::attempt::UnknownWhy;
 use scalectl::domain::scale::command::{
     CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, Settlement, StartAttempt,
 };
-use scalectl::domain::scale::decide::Reply;
+use scalectl::domain::scale::decide::{Decision, Reply};
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::intent::{IntentRecord, RetryPolicy};
 use scalectl::domain::scale::lease::Holder;
@@ -93,6 +93,16 @@ impl World {
         self.act(&command)
     }
 
+    /// What a line would come to; nothing is applied.
+    pub(crate) fn decide_line(&mut self, line: &str) -> Result<Decision, Rejection> {
+        let mut words = line.split_whitespace();
+        let verb = words.next().expect("a verb");
+        let rest: Vec<&str> = words.collect();
+        let words = Words { key: rest.first().copied().unwrap_or(""), rest };
+        let command = self.command(verb, &words);
+        self.decide(&self.state, &command)
+    }
+
     /// What is no command: the clock, the target, the person at the terminal, the settings.
     fn scenery(&mut self, verb: &str, words: &Words<'_>) -> bool {
         match verb {
@@ -148,7 +158,9 @@ impl World {
                 ttl: ttl(words),
             },
             "release" => Command::ReleaseLease { key: key(), lease_instance_id: self.lease(words) },
-            "ok" | "fail" | "fatal" | "nostart" | "lose" | "garble" => self.end_call(verb, words),
+            "ok" | "late" | "fail" | "fatal" | "nostart" | "lose" | "garble" => {
+                self.end_call(verb, words)
+            }
             "prove" => {
                 let ended_at = self.now;
                 Command::ProveEnd { key: key(), attempt: self.attempt(words), ended_at }
@@ -307,14 +319,15 @@ impl World {
         words.value("lease").map_or_else(held, id)
     }
 
-    /// `ok` changes the target before it says so; `lose` and `fail` do with the word `applied`.
+    /// `ok` changes the target before it says so, `late` had done so before; `lose` and `fail` do with
+    /// the word `applied`.
     fn end_call(&mut self, verb: &str, words: &Words<'_>) -> Command {
         let attempt = self.attempt(words);
         let call = (words.key.to_owned(), attempt.get());
         let lease = self.calls.get(&call).cloned().unwrap_or_else(|| id("lease-0"));
         let desired = self.execution(words.key).desired().get();
         let said = words.first_number().unwrap_or(desired);
-        if (verb == "ok" && !words.has("again")) || words.has("applied") {
+        if verb == "ok" || words.has("applied") {
             self.change_target(said);
         }
         let result = self.result(verb, words, said);
@@ -349,7 +362,7 @@ impl World {
             "detail": words.value("detail").unwrap_or(""),
         });
         let members = match verb {
-            "ok" => {
+            "ok" | "late" => {
                 serde_json::json!({"state":"succeeded","scaled":true,"observed_replicas":said})
             }
             "garble" => serde_json::json!({"state":"simulated","scaled":false}),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scalectl::domain::id::{ExecutionKey, LeaseInstanceId, LedgerId, Replicas};
 use scalectl::domain::scale::command::{Command, Context};
-use scalectl::domain::scale::decide::{Reply, decide};
+use scalectl::domain::scale::decide::{Decision, Reply, decide};
 use scalectl::domain::scale::event::{Event, EventBody};
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::invariant;
@@ -273,11 +273,11 @@ impl World {
         Ok(decision.reply)
     }
 
-    fn decide(
+    pub(crate) fn decide(
         &self,
         state: &ServiceState,
         command: &Command,
-    ) -> Result<scalectl::domain::scale::decide::Decision, Rejection> {
+    ) -> Result<Decision, Rejection> {
         let (by, ledger_id): (_, LedgerId) = (self.by(), id("ledger-1"));
         let context = Context {
             by: &by,
@@ -323,6 +323,12 @@ impl World {
             let times = observed.get(execution.key()).copied().unwrap_or(0);
             assert_eq!(times, u64::from(is_verified), "{} has {times} ends", execution.key());
         }
+    }
+
+    /// A crash: the last `transactions` never became durable.
+    pub(crate) fn cut(&mut self, transactions: usize) {
+        self.log.truncate(self.log.len() - transactions);
+        self.state = ServiceState::default().fold(self.log.iter().flatten()).expect("a prefix");
     }
 
     pub(crate) fn execution(&self, key: &str) -> &Execution {
