@@ -1,5 +1,6 @@
 //! The rules of a scale intent, as rows: each line is a command and what it comes to.
 
+mod commands;
 mod script;
 mod support;
 
