@@ -66,6 +66,15 @@ fn a_lost_call_keeps_its_lease_until_it_is_over() {
 }
 
 #[test]
+fn the_next_lease_after_an_unknown_call_waits_for_its_quiet() {
+    run(
+        "on_unknown=retry_same_key dedupes quiet=10m",
+        "put a 5\n start a\n lose a\n wait 5m
+         acquire a : outcome_unknown\n ok a : done succeeded",
+    );
+}
+
+#[test]
 fn what_is_over_answers_with_its_outcome() {
     run(
         "",

@@ -61,7 +61,10 @@ pub(super) fn acquire(
     // Allowed now?
     match &execution.phase {
         Phase::Accepted | Phase::Failed { .. } => {}
-        Phase::RecoveryPending { .. } if may_repeat(draft, execution) => {}
+        // Not before the quiet is over: a new lease turns a result that comes now into evidence.
+        Phase::RecoveryPending { pending }
+            if may_repeat(draft, execution)
+                && pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) => {}
         Phase::RecoveryPending { pending } => {
             return Err(outcome_unknown(draft, execution, pending));
         }
