@@ -3,3 +3,4 @@
 mod example_actuators;
 mod guard;
 mod local_adapter;
+mod rules;

@@ -32,7 +32,7 @@ pub type Event = Stamped<EventBody>;
 
 /// What happened to a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "event")]
+#[serde(rename_all = "snake_case", tag = "event", deny_unknown_fields)]
 pub enum EventBody {
     /// The settings were made or changed.
     ServiceRegistered {

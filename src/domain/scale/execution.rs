@@ -39,6 +39,10 @@ pub struct NewIntent {
     pub terms: Terms,
     /// What the target was when it was put: the premise of its first attempt.
     pub base: Base,
+    /// The older intent that was in flight then, and that moves the target before this one may
+    /// start: the premise of the first attempt is then what the older one leaves behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<IntentRevision>,
     /// The count that it was decided on; none where nobody could say.
     pub current: Option<Replicas>,
     /// What policy said.

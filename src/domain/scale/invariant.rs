@@ -25,9 +25,10 @@ pub fn check(state: &ServiceState) -> Result<(), Violation> {
         registration.map_or_else(|| "an unregistered service".to_owned(), |r| r.service.to_string())
     };
     let live = || state.executions.values().filter(|execution| execution.is_live());
-    let under_call =
-        live().filter(|execution| matches!(execution.phase, Phase::Started { .. })).count();
-    if under_call > 1 {
+    let may_be_called = |execution: &&Execution| {
+        matches!(execution.phase, Phase::Started { .. } | Phase::RecoveryPending { .. })
+    };
+    if live().filter(may_be_called).count() > 1 {
         return Err(Violation { subject: service(), rule: "two calls at a time" });
     }
     let waiting = live().filter(|execution| matches!(execution.phase, Phase::Accepted)).count();

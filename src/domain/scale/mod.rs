@@ -10,6 +10,7 @@ pub mod cooldown;
 pub mod decide;
 pub mod event;
 pub mod execution;
+mod fold;
 pub mod gates;
 pub mod intent;
 pub mod invariant;

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{Pending, RecordedResult, ResultSource};
 use super::event::{Event, EventBody};
-use super::execution::{Acceptance, Execution, NewIntent, Outcome, Phase};
+use super::execution::{Acceptance, Execution, NewIntent, Phase};
 use super::intent::Fence;
-use super::observation::{ObservationStatus, Reading, ReadingVerdict};
+use super::observation::Reading;
 use super::service::{Binding, Registration};
 use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas};
 use crate::domain::time::Timestamp;
@@ -84,7 +83,7 @@ pub struct LastEffect {
     pub ended_at: Timestamp,
 }
 
-/// The newest accepted live intent: what is wished now.
+/// An accepted live intent, as far as the head of its service keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurrentIntent {
@@ -102,6 +101,16 @@ pub struct CurrentIntent {
     pub reason: String,
 }
 
+/// What the newest accepted intent has displaced.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Displaced {
+    /// The highest accepted one before it.
+    pub current: Option<CurrentIntent>,
+    /// The wanted one before it.
+    pub wanted: Option<CurrentIntent>,
+}
+
 /// Everything about a service but its executions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -112,8 +121,17 @@ pub struct ServiceHead {
     pub binding: Option<Binding>,
     /// The newest intent revision that a live put has taken; 0 before the first.
     pub latest_revision: u64,
-    /// What is wished now.
+    /// The highest intent that was ever accepted, whatever became of it, unless it was simulated.
+    /// The gateway's desired count.
     pub current: Option<CurrentIntent>,
+    /// The same, but without what was taken back or replaced before it started: what somebody who
+    /// asks is shown as wanted.
+    #[serde(default)]
+    pub wanted: Option<CurrentIntent>,
+    /// What `current` and `wanted` were before the newest acceptance: they are that again when the
+    /// newest intent turns out to be a simulation, or, for `wanted`, is taken back.
+    #[serde(default)]
+    pub before: Displaced,
     /// The newest fence.
     pub mark: FenceMark,
     /// The newest instant of an accepted write.
@@ -125,6 +143,29 @@ pub struct ServiceHead {
     pub newest_reading: Option<Reading>,
     /// What the cooldown counts from.
     pub last_effect: Option<LastEffect>,
+}
+
+impl ServiceHead {
+    fn displace(&mut self, newest: CurrentIntent) {
+        let wanted = self.wanted.replace(newest.clone());
+        let current = self.current.replace(newest);
+        self.before = Displaced { current, wanted };
+    }
+
+    /// The intent ended before it started: nobody wants it any more.
+    pub(super) fn end_unstarted(&mut self, key: &ExecutionKey) {
+        if self.wanted.as_ref().is_some_and(|wanted| wanted.execution_key == *key) {
+            self.wanted = self.before.wanted.take();
+        }
+    }
+
+    /// The intent was carried out as a simulation: it was never the newest.
+    pub(super) fn end_simulated(&mut self, key: &ExecutionKey) {
+        self.end_unstarted(key);
+        if self.current.as_ref().is_some_and(|current| current.execution_key == *key) {
+            self.current = self.before.current.take();
+        }
+    }
 }
 
 /// A service with the executions that a command needs, or, in a full fold, with all of them.
@@ -154,6 +195,10 @@ pub struct IllegalEvent {
 impl ServiceState {
     /// The state after one more event.
     pub fn apply(mut self, event: &Event) -> Result<Self, IllegalEvent> {
+        let is_registration = matches!(event.body, EventBody::ServiceRegistered { .. });
+        if self.head.registration.is_none() && !is_registration {
+            return Err(illegal(event, "not registered", "the service"));
+        }
         match &event.body {
             EventBody::ServiceRegistered { registration, binding, .. } => {
                 self.head.registration = Some(registration.clone());
@@ -260,7 +305,7 @@ impl ServiceState {
         }
         if !intent.dry_run {
             self.head.mark = mark_of(&acceptance.fence);
-            self.head.current = Some(CurrentIntent {
+            self.head.displace(CurrentIntent {
                 execution_key: key.clone(),
                 intent_revision: intent.wish.intent_revision,
                 desired_replicas: intent.wish.desired_replicas,
@@ -288,284 +333,6 @@ fn mark_of(fence: &Fence) -> FenceMark {
     FenceMark { epoch, token, lease_id: Some(fence.lease_id.clone()) }
 }
 
-fn illegal(event: &Event, state: &'static str, subject: &str) -> IllegalEvent {
+pub(super) fn illegal(event: &Event, state: &'static str, subject: &str) -> IllegalEvent {
     IllegalEvent { event: event.body.kind(), state, subject: subject.to_owned() }
-}
-
-impl Execution {
-    /// The pair match of (state, event). Whatever is not listed cannot happen.
-    fn apply(&mut self, head: &mut ServiceHead, event: &Event) -> Result<(), IllegalEvent> {
-        match (&self.phase, &event.body) {
-            (
-                Phase::Proposed { .. } | Phase::Accepted | Phase::Succeeded | Phase::Observed,
-                EventBody::IntentSuperseded { by, outcome, .. },
-            ) => self.phase = Phase::Superseded { by: *by, outcome: *outcome },
-            (Phase::Proposed { .. } | Phase::Accepted, EventBody::IntentWithdrawn { .. }) => {
-                self.phase = Phase::Withdrawn;
-                self.lease = None;
-            }
-            (
-                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
-                EventBody::LeaseAcquired { held, .. },
-            ) => self.lease = Some(held.clone()),
-            (_, EventBody::LeaseRenewed { lease_instance_id, expires_at, .. }) => {
-                match &mut self.lease {
-                    Some(held) if held.lease.lease_instance_id == *lease_instance_id => {
-                        held.lease.expires_at = *expires_at;
-                    }
-                    _ => return Err(self.illegal(event)),
-                }
-            }
-            (
-                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
-                EventBody::LeaseReleased { .. },
-            ) => self.lease = None,
-            (
-                Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. },
-                EventBody::AttemptStarted { held, call, .. },
-            ) => {
-                if call.attempt.get() != self.attempts + 1 {
-                    return Err(self.illegal(event));
-                }
-                self.attempts = call.attempt.get();
-                self.calls += 1;
-                self.lease = Some(held.clone());
-                self.readings_matched = 0;
-                self.phase = Phase::Started { call: call.clone() };
-            }
-            (
-                Phase::Accepted | Phase::Started { .. } | Phase::RecoveryPending { .. },
-                EventBody::ResultRecorded { .. },
-            ) => self.apply_result(head, event)?,
-            (Phase::Started { call }, EventBody::AttemptLost { attempt, .. })
-                if call.attempt == *attempt =>
-            {
-                self.apply_loss(event);
-            }
-            (Phase::RecoveryPending { .. }, EventBody::CallEnded { ended_at, .. }) => {
-                self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
-            }
-            (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
-                self.update_pending(event, |pending| pending.fenced = true)?;
-            }
-            (_, EventBody::ReadingRecorded { reading, verdict, .. }) => {
-                self.apply_reading(head, reading, *verdict);
-            }
-            (
-                Phase::Failed { .. } | Phase::Succeeded | Phase::Observed,
-                EventBody::ObservationRecorded { observation, cause, .. },
-            ) => {
-                self.observation = Some(observation.clone());
-                self.phase = Phase::Verified { cause: *cause };
-                self.lease = None;
-            }
-            (_, EventBody::LateResultKept { contradicts, .. }) => self.drift |= contradicts,
-            _ => return Err(self.illegal(event)),
-        }
-        Ok(())
-    }
-
-    fn illegal(&self, event: &Event) -> IllegalEvent {
-        illegal(event, self.phase.as_str(), self.key().as_str())
-    }
-
-    fn apply_loss(&mut self, event: &Event) {
-        let EventBody::AttemptLost { why, detail, ended_at, rollback_required, .. } = &event.body
-        else {
-            return;
-        };
-        let Phase::Started { call } = &self.phase else {
-            return;
-        };
-        let pending = Pending {
-            call: call.clone(),
-            why: *why,
-            detail: detail.clone(),
-            ended_at: *ended_at,
-            fenced: false,
-        };
-        self.rollback_required |= rollback_required;
-        self.phase = Phase::RecoveryPending { pending };
-    }
-
-    fn update_pending(
-        &mut self,
-        event: &Event,
-        update: impl FnOnce(&mut Pending),
-    ) -> Result<(), IllegalEvent> {
-        let refuse = self.illegal(event);
-        let (EventBody::CallEnded { attempt, .. } | EventBody::TargetFenced { attempt, .. }) =
-            &event.body
-        else {
-            return Err(refuse);
-        };
-        match &mut self.phase {
-            Phase::RecoveryPending { pending } if pending.call.attempt == *attempt => {
-                update(pending);
-                Ok(())
-            }
-            _ => Err(refuse),
-        }
-    }
-
-    fn apply_result(&mut self, head: &mut ServiceHead, event: &Event) -> Result<(), IllegalEvent> {
-        let EventBody::ResultRecorded {
-            attempt,
-            result,
-            source,
-            ended_at,
-            retry_at,
-            partly_applied,
-            rollback_required,
-            resource_version_after,
-            ..
-        } = &event.body
-        else {
-            return Err(self.illegal(event));
-        };
-        let (call_attempt, base) = match &self.phase {
-            Phase::Accepted if *source == ResultSource::Simulation => (*attempt, None),
-            Phase::Started { call } => (call.attempt, Some(call.base.clone())),
-            Phase::RecoveryPending { pending } => {
-                (pending.call.attempt, Some(pending.call.base.clone()))
-            }
-            _ => return Err(self.illegal(event)),
-        };
-        if call_attempt != *attempt {
-            return Err(self.illegal(event));
-        }
-        if *source == ResultSource::NotStarted {
-            self.calls = self.calls.saturating_sub(1);
-        }
-        self.result = Some(RecordedResult {
-            attempt: *attempt,
-            result: result.clone(),
-            source: *source,
-            recorded_at: event.at,
-            partly_applied: *partly_applied,
-        });
-        self.rollback_required |= rollback_required;
-        self.drift |= partly_applied;
-        self.lease = None;
-        head.reading_serial += 1;
-        self.readings_matched = u64::from(result.scaled());
-        self.phase = match retry_at {
-            _ if result.scaled() => Phase::Succeeded,
-            Some(retry_at) => Phase::Failed { retry_at: *retry_at },
-            // The observation follows in the same transaction.
-            None => Phase::Failed { retry_at: event.at },
-        };
-        let is_effect = result.scaled()
-            || *partly_applied
-            || result.observed_replicas().is_some_and(|count| {
-                base.as_ref().and_then(|base| base.replicas).is_some_and(|base| base != count)
-            });
-        if *source != ResultSource::Simulation {
-            self.refresh_binding(head, event.at, resource_version_after.as_ref());
-            if is_effect {
-                self.count_effect(head, base.and_then(|base| base.replicas), *ended_at);
-            }
-        }
-        Ok(())
-    }
-
-    /// The version and the count of a result are what the target was last known to be.
-    fn refresh_binding(
-        &self,
-        head: &mut ServiceHead,
-        at: Timestamp,
-        version_after: Option<&crate::domain::id::TargetResourceVersion>,
-    ) {
-        let Some(binding) = &mut head.binding else {
-            return;
-        };
-        if let Some(version) = version_after {
-            binding.target_resource_version = version.clone();
-            binding.generation = None;
-        }
-        let observed = self.result.as_ref().and_then(|r| r.result.observed_replicas());
-        if let Some(count) = observed {
-            binding.replicas = Some(count);
-            binding.ready_replicas = None;
-            binding.read_at = at;
-        }
-    }
-
-    fn count_effect(&self, head: &mut ServiceHead, from: Option<Replicas>, ended_at: Timestamp) {
-        // Latest by time, not by the order of rows (facts/fleet-authority.md, 4.4).
-        if head.last_effect.as_ref().is_some_and(|last| last.ended_at > ended_at) {
-            return;
-        }
-        head.last_effect = Some(LastEffect {
-            execution_key: self.key().clone(),
-            intent_revision: self.revision(),
-            from,
-            to: self.desired(),
-            direction: Direction::of(from, self.desired()),
-            actor: self.put_by.actor.to_string(),
-            ended_at,
-        });
-    }
-
-    fn apply_reading(
-        &mut self,
-        head: &mut ServiceHead,
-        reading: &Reading,
-        verdict: ReadingVerdict,
-    ) {
-        self.last_reading = Some(reading.clone());
-        head.newest_reading = Some(reading.clone());
-        head.reading_serial += 1;
-        if let Some(binding) = &mut head.binding
-            && binding.target_uid == reading.target_uid
-        {
-            *binding = Binding {
-                target_uid: reading.target_uid.clone(),
-                target_resource_version: reading.target_resource_version.clone(),
-                generation: reading.generation,
-                replicas: Some(reading.replicas),
-                ready_replicas: reading.ready_replicas,
-                read_at: reading.read_at,
-            };
-        }
-        let confirms = matches!(self.phase, Phase::Succeeded | Phase::Observed);
-        match verdict {
-            ReadingVerdict::Matches if confirms => {
-                self.readings_matched += 1;
-                self.drift = false;
-                self.phase = Phase::Observed;
-            }
-            ReadingVerdict::Differs if confirms => {
-                self.readings_matched = 0;
-                self.drift = true;
-                self.phase = Phase::Succeeded;
-            }
-            // A finished key that is no longer as it was observed has drifted; what became of it
-            // is not rewritten.
-            ReadingVerdict::Differs if self.is_converged() => self.drift = true,
-            ReadingVerdict::Matches if self.is_converged() => self.drift = false,
-            ReadingVerdict::Matches | ReadingVerdict::NotYet | ReadingVerdict::Differs => {}
-        }
-    }
-
-    fn is_converged(&self) -> bool {
-        self.observation.as_ref().is_some_and(|o| o.status == ObservationStatus::Converged)
-    }
-
-    /// What a success comes to when a newer intent ends it before it is confirmed.
-    pub fn unconfirmed_outcome(&self) -> Option<Outcome> {
-        match self.phase {
-            Phase::Succeeded | Phase::Observed if self.drift => Some(Outcome::Drifted),
-            Phase::Succeeded | Phase::Observed => Some(Outcome::Unconfirmed),
-            Phase::Proposed { .. }
-            | Phase::Accepted
-            | Phase::Started { .. }
-            | Phase::RecoveryPending { .. }
-            | Phase::Failed { .. }
-            | Phase::Verified { .. }
-            | Phase::Rejected
-            | Phase::Withdrawn
-            | Phase::Superseded { .. } => None,
-        }
-    }
 }

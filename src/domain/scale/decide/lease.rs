@@ -1,6 +1,7 @@
 //! Leases: taking, keeping and giving back the permission for one attempt.
 
-use super::{Decision, Draft, replayed, unchanged, wrong_state};
+use super::start::may_repeat;
+use super::{Decision, Draft, in_progress, outcome_unknown, replayed, unchanged, wrong_state};
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, Phase};
@@ -35,11 +36,16 @@ pub(super) fn acquire(
     if execution.phase.is_finished() {
         return Ok(replayed());
     }
+    if execution.intent.dry_run {
+        return Err(Rejection::SimulatedKey { key: key.clone() });
+    }
     let (registration, _) = registered(draft.state, &execution.intent.service)?;
     check_writer(registration, Some(request.controller))?;
     if let Some(held) = execution.live_lease(draft.now) {
+        // A retryable failure has ended its lease; the next attempt needs another.
         let is_for_next = held.lease.attempt.get() > execution.attempts;
-        let is_for_call = matches!(execution.phase, Phase::Started { .. });
+        let is_for_call =
+            matches!(execution.phase, Phase::Started { .. } | Phase::RecoveryPending { .. });
         if held.lease.controller_id != *request.controller {
             return Err(Rejection::LeaseHeld {
                 service: execution.intent.service.clone(),
@@ -54,7 +60,14 @@ pub(super) fn acquire(
 
     // Allowed now?
     match &execution.phase {
-        Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. } => {}
+        Phase::Accepted | Phase::Failed { .. } => {}
+        // Not before the quiet is over: a new lease turns a result that comes now into evidence.
+        Phase::RecoveryPending { pending }
+            if may_repeat(draft, execution)
+                && pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) => {}
+        Phase::RecoveryPending { pending } => {
+            return Err(outcome_unknown(draft, execution, pending));
+        }
         Phase::Succeeded | Phase::Observed => return Ok(replayed()),
         Phase::Proposed { until } => {
             return Err(Rejection::ApprovalRequired {
@@ -145,6 +158,9 @@ pub(super) fn renew(
 ) -> Result<Decision, Rejection> {
     check_ttl(ttl)?;
     let execution = draft.execution(key)?;
+    if execution.phase.is_finished() {
+        return Ok(replayed());
+    }
     // An expired lease is lost: extending it could revive one that another has replaced.
     let held = own(draft, execution, given)?;
     let fence = live_fence(draft, execution)?;
@@ -168,12 +184,22 @@ pub(super) fn release(
     if execution.phase.is_finished() {
         return Ok(replayed());
     }
-    if let (Phase::Started { .. }, Some(held)) = (&execution.phase, &execution.lease) {
-        return Err(Rejection::InProgress {
-            service: execution.intent.service.clone(),
-            revision: execution.revision(),
-            held: Box::new(held.clone()),
-        });
+    match &execution.phase {
+        Phase::Started { .. } => return Err(in_progress(execution)),
+        // Until its end is proved, the call may be alive.
+        Phase::RecoveryPending { pending } if pending.ended_at.is_none() && !pending.fenced => {
+            return Err(outcome_unknown(draft, execution, pending));
+        }
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::RecoveryPending { .. }
+        | Phase::Failed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => {}
     }
     own(draft, execution, given)?;
     Ok(draft.done(vec![EventBody::LeaseReleased {

@@ -9,11 +9,13 @@ mod lease;
 mod observe;
 mod put;
 mod service;
+mod settle;
 mod start;
 
-pub use finish::verdict_of;
+pub use settle::verdict_of;
 pub use put::{external_lease_id, intended_identity, next_revision};
 
+use super::attempt::Pending;
 use super::command::{Command, Context};
 use super::event::{Event, EventBody};
 use super::execution::{Execution, FailureCause};
@@ -88,7 +90,7 @@ pub fn decide(
             finish::prove_end(&draft, key, *attempt, *ended_at)
         }
         Command::RecordFence { key, attempt } => finish::record_fence(&draft, key, *attempt),
-        Command::Settle { key, settlement } => finish::settle(&draft, key, settlement),
+        Command::Settle { key, settlement } => settle::settle(&draft, key, settlement),
         Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
     }
 }
@@ -194,5 +196,29 @@ fn wrong_state(execution: &Execution, why: &'static str) -> Rejection {
         revision: execution.revision(),
         phase: Box::new(execution.phase.clone()),
         why,
+    }
+}
+
+/// The refusal of whatever must wait for the end of a call.
+fn in_progress(execution: &Execution) -> Rejection {
+    match &execution.lease {
+        Some(held) => Rejection::InProgress {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            held: Box::new(held.clone()),
+        },
+        None => wrong_state(execution, "its call has not ended"),
+    }
+}
+
+/// The refusal of whatever needs to know what became of a call.
+fn outcome_unknown(draft: &Draft<'_>, execution: &Execution, pending: &Pending) -> Rejection {
+    let quiet = execution.intent.terms.quiet_ms;
+    Rejection::OutcomeUnknown {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        attempt: pending.call.attempt.get(),
+        why: pending.why,
+        until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
     }
 }

@@ -1,8 +1,9 @@
 //! Confirming a result: by readings, or, where nobody can read, by the actuator's own word.
 
-use super::finish::verdict_of;
-use super::{Decision, Draft, Reply, replayed, wrong_state};
+use super::settle::verdict_of;
+use super::{Decision, Draft, Reply, in_progress, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::ExecutionKey;
+use crate::domain::scale::attempt::ResultSource;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::observation::{Reading, ReadingVerdict, Source};
@@ -43,24 +44,8 @@ pub(super) fn observe(
         Phase::Proposed { .. } | Phase::Accepted => {
             Err(wrong_state(execution, "it has no result yet"))
         }
-        Phase::Started { .. } => match &execution.lease {
-            Some(held) => Err(Rejection::InProgress {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                held: Box::new(held.clone()),
-            }),
-            None => Err(wrong_state(execution, "it has no result yet")),
-        },
-        Phase::RecoveryPending { pending } => {
-            let quiet = execution.intent.terms.quiet_ms;
-            Err(Rejection::OutcomeUnknown {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                attempt: pending.call.attempt.get(),
-                why: pending.why,
-                until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
-            })
-        }
+        Phase::Started { .. } => Err(in_progress(execution)),
+        Phase::RecoveryPending { pending } => Err(outcome_unknown(draft, execution, pending)),
     }
 }
 
@@ -92,8 +77,21 @@ fn confirm(
     let recorded =
         execution.result.as_ref().ok_or_else(|| wrong_state(execution, "it has no result yet"))?;
     if matched >= required {
-        let was_read = reading.is_some() || execution.last_reading.is_some();
-        let source = if was_read { Source::Reading } else { Source::Actuator };
+        let was_read = reading.is_some() || matches!(execution.phase, Phase::Observed);
+        let source = match recorded.source {
+            ResultSource::Attested => Source::Attested,
+            ResultSource::Reading => Source::Reading,
+            ResultSource::Call
+            | ResultSource::NotStarted
+            | ResultSource::Simulation
+            | ResultSource::Lookup => {
+                if was_read {
+                    Source::Reading
+                } else {
+                    Source::Actuator
+                }
+            }
+        };
         let detail = format!("{matched} of {required} readings agree");
         let observation = draft.observation(execution, &recorded.result, source, &detail);
         events.push(EventBody::ObservationRecorded {

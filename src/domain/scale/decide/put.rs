@@ -9,7 +9,7 @@ use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{
     Acceptance, Execution, FailureCause, NewIntent, Phase, Submitted,
 };
-use crate::domain::scale::gates::{self, fresh_count, registered};
+use crate::domain::scale::gates::{self, fresh_count, in_flight, registered};
 use crate::domain::scale::intent::{Fence, IntentWish, minted_intent_id, minted_simulation_id};
 use crate::domain::scale::policy::PolicyAnswer;
 use crate::domain::scale::rejection::{Difference, Rejection};
@@ -214,6 +214,7 @@ fn accept(
             generation: binding.generation,
             replicas: binding.replicas,
         },
+        behind: in_flight(draft.state, draft.now).map(Execution::revision),
         current: fresh_count(binding, draft.now),
         decision,
     };

@@ -47,6 +47,7 @@ pub(super) fn register(
     }
     if let Some(existing) = &head.registration {
         check_not_in_flight(draft, existing, wanted)?;
+        check_same_uid(draft, existing, wanted, binding)?;
     }
     let decision = may_register(draft, wanted)?;
     let binding = binding.or(head.binding.as_ref()).cloned().ok_or_else(|| {
@@ -85,6 +86,28 @@ fn check_not_in_flight(
             state: execution.phase.as_str(),
             held: execution.live_lease(draft.now).cloned(),
         }),
+    }
+}
+
+/// A recreated object under the same name is accepted by `bind`, by its uid, and never in passing.
+fn check_same_uid(
+    draft: &Draft<'_>,
+    existing: &Registration,
+    wanted: &Registration,
+    binding: Option<&Binding>,
+) -> Result<(), Rejection> {
+    let is_same_name = existing.cluster_id == wanted.cluster_id
+        && existing.runtime_id == wanted.runtime_id
+        && existing.workload_id == wanted.workload_id;
+    match (&draft.state.head.binding, binding) {
+        (Some(bound), Some(binding)) if is_same_name => moved(
+            existing,
+            TargetPart::Uid,
+            "registered",
+            &bound.target_uid.as_str(),
+            &binding.target_uid.as_str(),
+        ),
+        (Some(_) | None, _) => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Starting an attempt, and recording a simulation.
 
 use super::lease::{Request, end_of, grant};
-use super::{Decision, Draft, replayed, wrong_state};
+use super::{Decision, Draft, in_progress, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
 use crate::domain::scale::attempt::{Base, Call, ResultSource};
 use crate::domain::scale::command::StartAttempt;
@@ -67,32 +67,12 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
         Phase::Failed { .. } => Err(wrong_state(execution, "no attempt is left")),
         Phase::RecoveryPending { pending } => {
             let quiet = execution.intent.terms.quiet_ms;
-            let deduplicates = draft
-                .context
-                .actuator
-                .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
-            let may_repeat = execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
-                && deduplicates
-                && execution.has_budget();
-            if may_repeat && pending.is_quiet(quiet, draft.now) {
+            if may_repeat(draft, execution) && pending.is_quiet(quiet, draft.now) {
                 return Ok(());
             }
-            Err(Rejection::OutcomeUnknown {
-                service: service(),
-                revision,
-                attempt: pending.call.attempt.get(),
-                why: pending.why,
-                until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
-            })
+            Err(outcome_unknown(draft, execution, pending))
         }
-        Phase::Started { .. } => match &execution.lease {
-            Some(held) => Err(Rejection::InProgress {
-                service: service(),
-                revision,
-                held: Box::new(held.clone()),
-            }),
-            None => Err(wrong_state(execution, "its call has not ended")),
-        },
+        Phase::Started { .. } => Err(in_progress(execution)),
         Phase::Proposed { until } => {
             Err(Rejection::ApprovalRequired { service: service(), revision, until: *until })
         }
@@ -103,6 +83,17 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
         | Phase::Withdrawn
         | Phase::Superseded { .. } => Err(wrong_state(execution, "it is over")),
     }
+}
+
+/// Whether an attempt whose outcome is unknown may be followed by another under the same key.
+pub(super) fn may_repeat(draft: &Draft<'_>, execution: &Execution) -> bool {
+    let deduplicates = draft
+        .context
+        .actuator
+        .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
+    execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
+        && deduplicates
+        && execution.has_budget()
 }
 
 /// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
@@ -121,6 +112,8 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
             }
             // An older accepted intent was superseded by the newer one's acceptance.
             Phase::Accepted if is_older => {}
+            // What waits, waits for this one to be known; it cannot be what keeps it unknown.
+            Phase::Accepted if matches!(execution.phase, Phase::RecoveryPending { .. }) => {}
             Phase::Started { .. }
             | Phase::RecoveryPending { .. }
             | Phase::Failed { .. }

@@ -1,0 +1,243 @@
+//! Settling an attempt whose outcome is unknown (design, ruling 3).
+//!
+//! Owns who may say what became of it, and when. Never settles before the end of the call and its
+//! quiet are over, unless the actuator was asked or the target is fenced.
+
+use super::finish::{Ended, failure, finish, held_to_the_wish, is_answer_to, pending_of};
+use super::{Decision, Draft, Reply, outcome_unknown, replayed};
+use crate::domain::id::{ExecutionKey, Replicas};
+use crate::domain::scale::attempt::Pending;
+use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::gates::{registered, service_resource};
+use crate::domain::scale::intent::Reason;
+use crate::domain::scale::observation::{Reading, ReadingVerdict};
+use crate::domain::scale::policy::{PolicyAction, PolicyQuery};
+use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::result::{ActuationResult, Answer, Detail};
+use crate::domain::scale::service::{ConvergeOn, OnUnknown};
+
+pub(super) fn settle(
+    draft: &Draft<'_>,
+    key: &ExecutionKey,
+    settlement: &Settlement,
+) -> Result<Decision, Rejection> {
+    let execution = draft.execution(key)?;
+    let Some(pending) = pending_of(execution)? else {
+        return Ok(replayed());
+    };
+    let by_person = matches!(
+        settlement,
+        Settlement::AttestedApplied { .. } | Settlement::AttestedNotApplied { .. }
+    );
+    if by_person {
+        check_may_settle(draft, execution, settlement)?;
+    } else if execution.intent.terms.on_unknown == OnUnknown::Halt {
+        return Err(outcome_unknown(draft, execution, pending));
+    }
+    // A lookup answers for calls that still run; everything else waits for the end and the quiet.
+    let is_lookup = matches!(settlement, Settlement::LookupApplied(_) | Settlement::LookupNever);
+    if !is_lookup && !pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) {
+        return Err(Rejection::QuietTime {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            until: pending.quiet_until(execution.intent.terms.quiet_ms),
+        });
+    }
+    if !began_after_quiet(execution, pending, settlement) {
+        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    }
+    let (reading, result, partly_applied) =
+        match settled_result(draft, execution, pending, settlement)? {
+            Settled::Result { reading, result, partly_applied } => {
+                (reading, result, partly_applied)
+            }
+            Settled::StillUnknown(reading) => {
+                let verdict = ReadingVerdict::Differs;
+                return Ok(draft.done(vec![reading_event(key, reading, verdict)]));
+            }
+            Settled::StaleReading => {
+                return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+            }
+        };
+    let end = Ended {
+        result: held_to_the_wish(execution, &result),
+        source: Command::settlement_source(settlement),
+        ended_at: pending.ended_at.unwrap_or(draft.now),
+        partly_applied,
+        rollback_required: false,
+        resource_version_after: None,
+    };
+    let mut decision = finish(draft, execution, pending.call.attempt, end);
+    if let Some(reading) = reading {
+        let verdict = verdict_of(execution, &reading);
+        let event = draft.event(reading_event(key, reading, verdict));
+        decision.events.insert(0, event);
+    }
+    Ok(decision)
+}
+
+/// A reading that began before the quiet was over may have missed the late effect that the quiet
+/// is there for.
+fn began_after_quiet(execution: &Execution, pending: &Pending, settlement: &Settlement) -> bool {
+    let reading = match settlement {
+        Settlement::Reading { reading, .. } => Some(reading),
+        Settlement::AttestedApplied { reading, .. } => reading.as_ref(),
+        Settlement::LookupApplied(_)
+        | Settlement::LookupNever
+        | Settlement::AttestedNotApplied { .. } => None,
+    };
+    let quiet = execution.intent.terms.quiet_ms;
+    reading.is_none_or(|reading| pending.is_quiet(quiet, reading.began_at))
+}
+
+fn reading_event(key: &ExecutionKey, reading: Reading, verdict: ReadingVerdict) -> EventBody {
+    EventBody::ReadingRecorded { execution_key: key.clone(), reading, verdict }
+}
+
+enum Settled {
+    Result { reading: Option<Reading>, result: ActuationResult, partly_applied: bool },
+    StillUnknown(Reading),
+    StaleReading,
+}
+
+fn settled_result(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    pending: &Pending,
+    settlement: &Settlement,
+) -> Result<Settled, Rejection> {
+    let plain = |result| Settled::Result { reading: None, result, partly_applied: false };
+    match settlement {
+        Settlement::LookupApplied(result) if is_answer_to(execution, result) => {
+            Ok(plain(result.clone()))
+        }
+        Settlement::LookupApplied(_) => Err(outcome_unknown(draft, execution, pending)),
+        Settlement::LookupNever => Ok(plain(failure(
+            execution,
+            "not_applied",
+            "the actuator was asked: it never had and never will have an effect",
+            None,
+        ))),
+        Settlement::Reading { reading, began_after_serial } => {
+            if *began_after_serial != draft.state.head.reading_serial {
+                return Ok(Settled::StaleReading);
+            }
+            Ok(settled_by_reading(execution, pending, reading))
+        }
+        Settlement::AttestedApplied { reason, reading } => {
+            attested_applied(execution, reason, reading.as_ref())
+        }
+        Settlement::AttestedNotApplied { reason } => {
+            Ok(plain(failure(execution, "not_applied", reason.as_str(), None)))
+        }
+    }
+}
+
+/// The count that is read after the end tells what happened: the wished one, the one before, or
+/// another. An unknown count before counts as another.
+fn settled_by_reading(execution: &Execution, pending: &Pending, reading: &Reading) -> Settled {
+    if reading.target_uid != execution.intent.wish.target.target_uid {
+        return Settled::StillUnknown(reading.clone());
+    }
+    let count = reading.replicas;
+    let settled = |result, partly_applied| Settled::Result {
+        reading: Some(reading.clone()),
+        result,
+        partly_applied,
+    };
+    if count == execution.desired() {
+        return settled(success(execution, count, "read after the call had ended"), false);
+    }
+    if pending.call.base.replicas == Some(count) {
+        let detail = format!("{count} replicas were read, as before the call");
+        return settled(failure(execution, "not_applied", &detail, Some(count)), false);
+    }
+    if pending.fenced {
+        let detail = format!("{count} replicas were read, neither as before nor as wished");
+        return settled(failure(execution, "partly_applied", &detail, Some(count)), true);
+    }
+    Settled::StillUnknown(reading.clone())
+}
+
+fn success(execution: &Execution, count: Replicas, detail: &str) -> ActuationResult {
+    ActuationResult {
+        execution_key: execution.key().clone(),
+        target: execution.intent.wish.target.clone(),
+        answer: Answer::Succeeded { observed_replicas: count, retryable: false, error_code: None },
+        detail: Detail::cut(detail),
+        actuator_operation_id: None,
+    }
+}
+
+fn attested_applied(
+    execution: &Execution,
+    reason: &Reason,
+    reading: Option<&Reading>,
+) -> Result<Settled, Rejection> {
+    let service = execution.intent.service.clone();
+    let Some(reading) = reading else {
+        return Err(Rejection::FactUnknown { service, fact: MissingFact::Reading });
+    };
+    if verdict_of(execution, reading) == ReadingVerdict::Differs {
+        return Err(Rejection::ReadingDiffers {
+            service,
+            revision: execution.revision(),
+            desired: execution.desired(),
+            actual: reading.replicas,
+        });
+    }
+    Ok(Settled::Result {
+        reading: Some(reading.clone()),
+        result: success(execution, reading.replicas, reason.as_str()),
+        partly_applied: false,
+    })
+}
+
+fn check_may_settle(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    settlement: &Settlement,
+) -> Result<(), Rejection> {
+    let (registration, binding) = registered(draft.state, &execution.intent.service)?;
+    let reason = match settlement {
+        Settlement::AttestedApplied { reason, .. } | Settlement::AttestedNotApplied { reason } => {
+            Some(reason.as_str().to_owned())
+        }
+        Settlement::LookupApplied(_) | Settlement::LookupNever | Settlement::Reading { .. } => None,
+    };
+    let answer = draft.context.policy.answer(&PolicyQuery {
+        actor: draft.context.by.actor.to_string(),
+        action: PolicyAction::Settle,
+        resource: service_resource(registration, draft.context),
+        desired: Some(execution.desired()),
+        current: binding.replicas,
+        source: draft.context.source.to_owned(),
+        reason,
+        controller: Some(registration.writer.clone()),
+        os_user: Some(draft.context.by.os_user.clone()),
+        at: draft.now,
+    });
+    if answer.allowed {
+        return Ok(());
+    }
+    Err(Rejection::Denied {
+        actor: draft.context.by.actor.to_string(),
+        subject: format!("{}@{}", execution.intent.service, execution.revision()),
+        answer: Box::new(answer),
+    })
+}
+
+/// What a reading says about a wish (design, section 3, *Readings*).
+pub fn verdict_of(execution: &Execution, reading: &Reading) -> ReadingVerdict {
+    let desired = execution.desired();
+    let is_same = reading.target_uid == execution.intent.wish.target.target_uid;
+    if !is_same || reading.replicas != desired {
+        return ReadingVerdict::Differs;
+    }
+    match (execution.intent.terms.converge_on, reading.ready_replicas) {
+        (ConvergeOn::Ready, Some(ready)) if ready != desired => ReadingVerdict::NotYet,
+        (ConvergeOn::Ready | ConvergeOn::Declared, _) => ReadingVerdict::Matches,
+    }
+}

@@ -1,0 +1,249 @@
+//! The gates that look at the change itself: cooldown, evidence and policy.
+
+use super::{Checked, Gate, Reports, passed, skipped};
+use crate::domain::id::{ControllerId, Replicas, TargetResourceVersion};
+use crate::domain::scale::command::{Context, StartAttempt};
+use crate::domain::scale::cooldown::{CooldownStatus, cooldown};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::observation::Evidence;
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::provenance::Provenance;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::service::{CLOCK_SKEW_MAX, Drain, EVIDENCE_AGE_MAX, Registration};
+use crate::domain::scale::state::ServiceState;
+use crate::domain::time::Timestamp;
+
+/// What the gates that look at the change itself need.
+pub(super) struct Ask<'a> {
+    pub(super) registration: &'a Registration,
+    pub(super) context: &'a Context<'a>,
+    /// Who put the wish; policy is asked about this one, whoever carries it out.
+    pub(super) proposer: &'a Provenance,
+    /// The version of the target as last read.
+    pub(super) version: &'a TargetResourceVersion,
+    pub(super) current: Option<Replicas>,
+    pub(super) desired: Replicas,
+    pub(super) reason: Option<&'a str>,
+    pub(super) controller: &'a ControllerId,
+    pub(super) now: Timestamp,
+}
+
+impl Ask<'_> {
+    pub(super) fn cooldown(
+        &self,
+        state: &ServiceState,
+        override_asked: bool,
+        own: Option<&Execution>,
+    ) -> Checked {
+        let service = self.registration.service.clone();
+        let status = cooldown(state, self.now);
+        match status {
+            CooldownStatus::Clear { last: None } => passed("clear"),
+            CooldownStatus::Clear { last: Some(last) } => {
+                passed(format!("clear, last change {}", last.ended_at))
+            }
+            // A retry finishes its own change; it does not make another.
+            CooldownStatus::Active { last, .. }
+                if own.is_some_and(|own| *own.key() == last.execution_key) =>
+            {
+                passed("its own change")
+            }
+            CooldownStatus::Unknown { by } if own.is_some_and(|own| own.revision() == by) => {
+                passed("its own change")
+            }
+            CooldownStatus::Active { .. } | CooldownStatus::Unknown { .. }
+                if override_asked && self.caller_may(PolicyAction::OverrideCooldown).allowed =>
+            {
+                passed("overridden")
+            }
+            CooldownStatus::Active { last, cooldown, until } => Err(Rejection::Cooldown {
+                service,
+                last: Box::new(last),
+                cooldown,
+                until,
+                now: self.now,
+            }),
+            CooldownStatus::Unknown { by } => {
+                Err(Rejection::FactUnknown { service, fact: MissingFact::Cooldown { by } })
+            }
+        }
+    }
+
+    fn is_reduction(&self) -> bool {
+        self.current.is_none_or(|current| self.desired < current)
+    }
+
+    fn drains_without_evidence(&self) -> bool {
+        self.registration.terms.drain == Drain::None
+            || self.context.actuator.is_some_and(|actuator| actuator.capabilities.drains_itself)
+    }
+
+    /// At put, a reduction only needs somebody who can vouch for it later.
+    pub(super) fn evidence_source(&self, attested: bool) -> Checked {
+        if !self.is_reduction() {
+            return skipped("no reduction");
+        }
+        if self.drains_without_evidence() {
+            return passed("not needed");
+        }
+        let can = self.context.actuator.is_some_and(|actuator| actuator.capabilities.evidence);
+        if can {
+            return passed("gathered when it starts");
+        }
+        if attested {
+            return self.attested();
+        }
+        let service = self.registration.service.clone();
+        Err(Rejection::FactUnknown { service, fact: MissingFact::Evidence })
+    }
+
+    /// A person's word needs the permission to give it.
+    fn attested(&self) -> Checked {
+        let answer = self.caller_may(PolicyAction::Attest);
+        if answer.allowed {
+            return passed("attested");
+        }
+        Err(Rejection::Denied {
+            actor: self.context.by.actor.to_string(),
+            subject: format!("that {} may lose its work", self.registration.service),
+            answer: Box::new(answer),
+        })
+    }
+
+    pub(super) fn evidence(&self, start: &StartAttempt) -> Checked {
+        if !self.is_reduction() {
+            return skipped("no reduction");
+        }
+        if self.drains_without_evidence() {
+            return passed("not needed");
+        }
+        let service = self.registration.service.clone();
+        let missing = |fact| Err(Rejection::FactUnknown { service: service.clone(), fact });
+        let found = start.found.as_ref().and_then(|found| found.as_ref().ok());
+        match &start.evidence {
+            Some(evidence) => match self.contradiction(evidence, start.attest_not_drained) {
+                Some((part, expected, actual)) => {
+                    missing(MissingFact::EvidenceSays { part, expected, actual })
+                }
+                None if start.attest_not_drained => self.attested(),
+                None => passed(format!("read {}", evidence.read_at)),
+            },
+            // A person's word replaces what is drained and stabilized, and nothing else: without
+            // evidence the counts are those that were just read.
+            None if start.attest_not_drained && found.is_some() => self.attested(),
+            None => missing(MissingFact::Evidence),
+        }
+    }
+
+    /// The order of the checks is that of facts/fleet-authority.md, 6.3.
+    fn contradiction(
+        &self,
+        evidence: &Evidence,
+        attested: bool,
+    ) -> Option<(&'static str, String, String)> {
+        let age = self.now.since(evidence.read_at);
+        let text = |value: &dyn std::fmt::Display| value.to_string();
+        let checks = [
+            ("drained", attested || evidence.drained, "true".to_owned(), text(&evidence.drained)),
+            (
+                "stabilized",
+                attested || evidence.stabilized,
+                "true".to_owned(),
+                text(&evidence.stabilized),
+            ),
+            (
+                "resource_version",
+                *self.version == evidence.resource_version,
+                text(self.version),
+                text(&evidence.resource_version),
+            ),
+            (
+                "observed_replicas",
+                self.current == Some(evidence.observed_replicas),
+                self.current.map_or_else(|| "a known count".to_owned(), |count| text(&count)),
+                text(&evidence.observed_replicas),
+            ),
+            (
+                "remaining_replicas",
+                evidence.remaining_replicas == self.desired,
+                text(&self.desired),
+                text(&evidence.remaining_replicas),
+            ),
+            (
+                "quorum_safe",
+                evidence.quorum_safe != Some(false),
+                "true".to_owned(),
+                "false".to_owned(),
+            ),
+            (
+                "read_at",
+                age <= EVIDENCE_AGE_MAX && evidence.read_at <= self.now.plus(CLOCK_SKEW_MAX),
+                format!("at most {EVIDENCE_AGE_MAX} old"),
+                format!("{age} old"),
+            ),
+        ];
+        checks
+            .into_iter()
+            .find(|(_, holds, ..)| !holds)
+            .map(|(part, _, expected, actual)| (part, expected, actual))
+    }
+
+    fn query(&self, action: PolicyAction, who: &Provenance) -> PolicyQuery {
+        let registration = self.registration;
+        PolicyQuery {
+            actor: who.actor.to_string(),
+            action,
+            resource: service_resource(registration, self.context),
+            desired: Some(self.desired),
+            current: self.current,
+            source: self.context.source.to_owned(),
+            reason: self.reason.map(str::to_owned),
+            controller: Some(self.controller.clone()),
+            os_user: Some(who.os_user.clone()),
+            at: self.now,
+        }
+    }
+
+    /// What is said by a flag of this very command is the caller's word, not the proposer's.
+    fn caller_may(&self, action: PolicyAction) -> PolicyAnswer {
+        self.context.policy.answer(&self.query(action, self.context.by))
+    }
+
+    pub(super) fn policy(&self, reports: &mut Reports) {
+        let actions = PolicyAction::for_change(self.current, self.desired);
+        let answer = self
+            .context
+            .policy
+            .answer_all(&self.query(PolicyAction::ScaleUp, self.proposer), &actions);
+        let checked = if answer.allowed {
+            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
+            passed(rules.join(", "))
+        } else {
+            let from = self.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+            Err(Rejection::Denied {
+                actor: self.proposer.actor.to_string(),
+                subject: format!("{} from {from} to {}", self.registration.service, self.desired),
+                answer: Box::new(answer.clone()),
+            })
+        };
+        reports.decision = Some(answer);
+        reports.add(Gate::Policy, checked);
+    }
+}
+
+/// The resource that policy sees for a service.
+pub(in crate::domain::scale) fn service_resource(
+    registration: &Registration,
+    context: &Context<'_>,
+) -> PolicyResource {
+    PolicyResource::Service {
+        name: registration.service.clone(),
+        actuator: registration.actuator.clone(),
+        adapter: context.actuator.map(|actuator| actuator.adapter.clone()),
+        mode: registration.mode.as_str().to_owned(),
+        writer: registration.writer.clone(),
+        min: registration.min_replicas,
+        max: registration.max_replicas,
+        labels: registration.labels.clone(),
+    }
+}

@@ -1,0 +1,269 @@
+//! The gates that a put walks.
+
+use super::change::Ask;
+use super::{
+    Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
+    fresh_count, in_flight, moved, passed, registered, skipped,
+};
+use crate::domain::id::{ControllerId, Replicas};
+use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};
+use crate::domain::scale::decide;
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
+use crate::domain::scale::service::{
+    Binding, COUNT_AGE_MAX, FenceSource, Registration, TargetMatch,
+};
+use crate::domain::scale::state::ServiceState;
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// How far above the mark a supplied fence may be: a typo must not burn the numbers.
+const FENCE_JUMP_MAX: u64 = 1 << 32;
+
+/// Walks the gates of a put. `replay` is what gate 2 has found already.
+pub fn of_put(
+    state: &ServiceState,
+    put: &PutIntent,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Reports {
+    let mut reports = Reports::default();
+    reports.add(Gate::Shape, passed("well formed"));
+    reports.add(Gate::Replay, passed("the key is new"));
+    let (registration, binding) = match registered(state, &put.service) {
+        Ok(registered) => registered,
+        Err(rejection) => {
+            reports.add(Gate::Registration, Err(rejection));
+            return reports;
+        }
+    };
+    let current = fresh_count(binding, now);
+    let desired = desired_of(put);
+    reports.add(Gate::Registration, check_registration(registration, binding, put));
+    reports.add(Gate::Mode, check_mode(registration, put));
+    reports.add(Gate::Writer, check_writer(registration, record_writer(put)));
+    reports.add(Gate::Bounds, check_bounds(registration, desired));
+    reports.add(Gate::Revision, check_revision(state, put, context, current));
+    reports.add(Gate::InFlight, check_in_flight(state, put, now));
+    reports.add(Gate::Fence, check_fence(state, put, now));
+    let ask = Ask {
+        registration,
+        context,
+        proposer: context.by,
+        version: &binding.target_resource_version,
+        current,
+        desired,
+        reason: Some(reason_of(put)),
+        controller: &registration.writer,
+        now,
+    };
+    reports.add(Gate::Cooldown, cooldown_at_put(&ask, state, put));
+    reports.add(Gate::Capacity, skipped("no pool"));
+    reports.add(Gate::Evidence, ask.evidence_source(put.attest_not_drained));
+    ask.policy(&mut reports);
+    reports.add(Gate::Approval, skipped("not asked for"));
+    reports.add(Gate::Lease, skipped("taken when it starts"));
+    reports
+}
+
+fn desired_of(put: &PutIntent) -> Replicas {
+    match &put.form {
+        PutForm::Flags { replicas, .. } => *replicas,
+        PutForm::Record(record) => record.wish().desired_replicas,
+    }
+}
+
+fn reason_of(put: &PutIntent) -> &str {
+    match &put.form {
+        PutForm::Flags { reason, .. } => reason.as_str(),
+        PutForm::Record(record) => record.wish().reason.as_str(),
+    }
+}
+
+fn record_writer(put: &PutIntent) -> Option<&ControllerId> {
+    match &put.form {
+        PutForm::Flags { .. } => None,
+        PutForm::Record(record) => Some(&record.wish().replica_writer_id),
+    }
+}
+
+fn check_registration(registration: &Registration, binding: &Binding, put: &PutIntent) -> Checked {
+    let seen = format!("registration {}", registration.unit_revision);
+    let PutForm::Record(record) = &put.form else {
+        return passed(seen);
+    };
+    let wish = record.wish();
+    check_unit(registration, wish.expected_unit_revision.get())?;
+    let bound = registration.target(binding);
+    check_same_object(registration, &bound, &wish.target, "registered")?;
+    if registration.terms.target_match == TargetMatch::Version {
+        moved(
+            registration,
+            TargetPart::Version,
+            "last read",
+            &binding.target_resource_version.as_str(),
+            &wish.target.target_resource_version.as_str(),
+        )?;
+    }
+    passed(seen)
+}
+
+fn check_mode(registration: &Registration, put: &PutIntent) -> Checked {
+    match &put.form {
+        PutForm::Record(record) => check_mode_of(registration, record.wish().controller_mode),
+        PutForm::Flags { .. } => match registration.mode.record_mode() {
+            Some(_) => passed(registration.mode.as_str()),
+            None => Err(external(registration)),
+        },
+    }
+}
+
+fn check_bounds(registration: &Registration, desired: Replicas) -> Checked {
+    let (min, max) = (registration.min_replicas, registration.max_replicas);
+    if min <= desired && desired <= max {
+        return passed(format!("{min} ≤ {desired} ≤ {max}"));
+    }
+    Err(Rejection::OutOfBounds {
+        service: registration.service.clone(),
+        desired,
+        min,
+        max,
+        unit_revision: registration.unit_revision,
+    })
+}
+
+fn check_revision(
+    state: &ServiceState,
+    put: &PutIntent,
+    context: &Context<'_>,
+    current: Option<Replicas>,
+) -> Checked {
+    let actual = state.head.latest_revision;
+    let of_record = match &put.form {
+        PutForm::Record(record) => Some(record.wish().intent_revision.get() - 1),
+        PutForm::Flags { .. } => None,
+    };
+    let of_caller = match put.premise {
+        Premise::Revision(expected) => Some(expected),
+        Premise::Latest => None,
+    };
+    let stale = [of_caller, of_record].into_iter().flatten().find(|expected| *expected != actual);
+    if let Some(expected) = stale {
+        return Err(Rejection::StaleRevision {
+            service: put.service.clone(),
+            expected,
+            actual,
+            current: state.head.current.clone(),
+        });
+    }
+    match (put.expect_count, current) {
+        (Some(expected), Some(actual)) if expected != actual => {
+            return Err(Rejection::PremiseMoved { service: put.service.clone(), expected, actual });
+        }
+        // A premise that cannot be proved does not hold.
+        (Some(_), None) => {
+            return Err(Rejection::FactUnknown {
+                service: put.service.clone(),
+                fact: MissingFact::Count {
+                    why: format!("the last one is over {COUNT_AGE_MAX} old"),
+                },
+            });
+        }
+        (Some(_) | None, _) => {}
+    }
+    // A simulation is outside the uniqueness of ids (design, section 3).
+    if !put.dry_run
+        && let (Some(key), Some((intent_id, revision))) =
+            (&put.id_owner, decide::intended_identity(state, put))
+    {
+        return Err(Rejection::IntentIdConflict { intent_id, revision, key: key.clone() });
+    }
+    if !put.supersede
+        && !put.dry_run
+        && let Some(other) = waiting(state).find(|other| other.put_by.actor != context.by.actor)
+    {
+        return Err(Rejection::OthersIntent {
+            service: put.service.clone(),
+            revision: other.revision(),
+            actor: other.put_by.actor.to_string(),
+        });
+    }
+    passed(format!("{actual} → {}", actual + 1))
+}
+
+/// The live intents that have not started and that an acceptance would end.
+fn waiting(state: &ServiceState) -> impl Iterator<Item = &Execution> {
+    state.executions.values().filter(|execution| {
+        execution.is_live() && matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted)
+    })
+}
+
+fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
+    match in_flight(state, now) {
+        None => passed("nothing"),
+        Some(_) if put.dry_run => skipped("a simulation starts nothing"),
+        Some(execution) if put.queue => {
+            passed(format!("queued behind {}@{}", put.service, execution.revision()))
+        }
+        Some(execution) => Err(Rejection::InFlight {
+            service: put.service.clone(),
+            revision: execution.revision(),
+            key: execution.key().clone(),
+            state: execution.phase.as_str(),
+            held: execution.live_lease(now).cloned(),
+        }),
+    }
+}
+
+/// A wish that waits behind a call is asked again when it starts; until then nobody can know.
+fn cooldown_at_put(ask: &Ask<'_>, state: &ServiceState, put: &PutIntent) -> Checked {
+    match ask.cooldown(state, put.override_cooldown, None) {
+        Err(Rejection::FactUnknown { .. }) if put.queue => skipped("asked when it starts"),
+        checked => checked,
+    }
+}
+
+fn check_fence(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
+    let (registration, _) = registered(state, &put.service)?;
+    let mark = &state.head.mark;
+    let (epoch, token, same_lease, expires_at) = match &put.form {
+        PutForm::Record(record) => {
+            let fence = record.fence();
+            let (epoch, token) = fence.rank();
+            let same_lease = mark.lease_id.as_ref() == Some(&fence.lease_id);
+            (epoch, token, same_lease, Some(fence.expires_at))
+        }
+        PutForm::Flags { valid_for, .. } if *valid_for == DurationMs::ZERO => {
+            let revision = decide::next_revision(state);
+            let service = put.service.clone();
+            return Err(Rejection::FenceExpired { service, revision, expires_at: now });
+        }
+        PutForm::Flags { fence: Some((epoch, token)), .. } => {
+            // A fence from flags carries the writer's own lease; see `decide::draft`.
+            let own = decide::external_lease_id(registration);
+            (epoch.get(), token.get(), mark.lease_id.as_ref() == Some(&own), None)
+        }
+        PutForm::Flags { fence: None, .. } => {
+            return match registration.fences {
+                FenceSource::External => {
+                    Err(Rejection::FenceMissing { service: put.service.clone() })
+                }
+                FenceSource::Minted => passed(format!("{}/{}", mark.epoch, mark.token + 1)),
+            };
+        }
+    };
+    let service = put.service.clone();
+    let (mark_epoch, mark_token) = (mark.epoch, mark.token);
+    if epoch > mark_epoch + FENCE_JUMP_MAX || token > mark_token.saturating_add(FENCE_JUMP_MAX) {
+        return Err(Rejection::FenceTooFar { service, epoch, token, mark_epoch, mark_token });
+    }
+    let rank = (epoch, token);
+    let at_mark = (mark_epoch, mark_token);
+    if rank < at_mark || (rank == at_mark && !same_lease) {
+        return Err(Rejection::FenceLost { service, epoch, token, mark_epoch, mark_token });
+    }
+    if let Some(expires_at) = expires_at.filter(|expires_at| now >= *expires_at) {
+        let revision = decide::next_revision(state);
+        return Err(Rejection::FenceExpired { service, revision, expires_at });
+    }
+    passed(format!("{epoch}/{token}"))
+}

@@ -1,0 +1,227 @@
+//! The gates that are asked again right before a call, and those of a recorded simulation.
+
+use super::change::Ask;
+use super::{
+    Checked, Gate, Reports, check_mode_of, check_own_fence, check_same_object, check_unit,
+    check_writer, fresh_count, moved, passed, registered, skipped,
+};
+use crate::domain::id::{ControllerId, LeaseInstanceId, Replicas, ServiceName};
+use crate::domain::scale::command::{Context, StartAttempt};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
+use crate::domain::scale::service::{Binding, Registration, TargetMatch};
+use crate::domain::scale::state::ServiceState;
+use crate::domain::time::Timestamp;
+
+/// Walks the gates that are asked again right before a call.
+pub fn of_start(
+    state: &ServiceState,
+    execution: &Execution,
+    start: &StartAttempt,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Reports {
+    let mut reports = Reports::default();
+    let (registration, binding) = match registered(state, &execution.intent.service) {
+        Ok(registered) => registered,
+        Err(rejection) => {
+            reports.add(Gate::Registration, Err(rejection));
+            return reports;
+        }
+    };
+    let wish = &execution.intent.wish;
+    let count = current_at_start(start, binding, context, &execution.intent.service);
+    let current = count.clone().unwrap_or(None);
+    reports.add(
+        Gate::Registration,
+        check_unit(registration, wish.expected_unit_revision.get())
+            .and_then(|()| check_found(registration, binding, execution, start)),
+    );
+    reports.add(Gate::Mode, check_mode_of(registration, wish.controller_mode));
+    reports.add(Gate::Writer, check_writer(registration, Some(&start.controller)));
+    reports.add(Gate::Fence, check_fence_alive(state, execution, start, now));
+    let ask = Ask {
+        registration,
+        context,
+        proposer: &execution.put_by,
+        version: start
+            .found
+            .as_ref()
+            .and_then(|found| found.as_ref().ok())
+            .map_or(&binding.target_resource_version, |found| &found.target_resource_version),
+        current,
+        desired: wish.desired_replicas,
+        reason: Some(wish.reason.as_str()),
+        controller: &start.controller,
+        now,
+    };
+    reports.add(Gate::Cooldown, ask.cooldown(state, start.override_cooldown, Some(execution)));
+    reports.add(Gate::Capacity, skipped("no pool"));
+    reports.add(Gate::Evidence, count.and_then(|_| ask.evidence(start)));
+    ask.policy(&mut reports);
+    reports.add(Gate::Lease, check_lease(execution, start, now));
+    reports
+}
+
+/// Walks the gates that a recorded simulation is asked.
+pub fn of_simulation(
+    state: &ServiceState,
+    execution: &Execution,
+    controller: &ControllerId,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Reports {
+    let mut reports = Reports::default();
+    let (registration, binding) = match registered(state, &execution.intent.service) {
+        Ok(registered) => registered,
+        Err(rejection) => {
+            reports.add(Gate::Registration, Err(rejection));
+            return reports;
+        }
+    };
+    let wish = &execution.intent.wish;
+    let unit = check_unit(registration, wish.expected_unit_revision.get());
+    reports.add(Gate::Registration, unit.and_then(|()| passed("unchanged")));
+    reports.add(Gate::Mode, check_mode_of(registration, wish.controller_mode));
+    reports.add(Gate::Writer, check_writer(registration, Some(controller)));
+    reports.add(Gate::Fence, check_own_fence(execution, now));
+    let ask = Ask {
+        registration,
+        context,
+        proposer: &execution.put_by,
+        version: &binding.target_resource_version,
+        current: fresh_count(binding, now),
+        desired: wish.desired_replicas,
+        reason: Some(wish.reason.as_str()),
+        controller,
+        now,
+    };
+    ask.policy(&mut reports);
+    reports
+}
+
+/// The count right before a call: as read, else the last recorded one.
+fn current_at_start(
+    start: &StartAttempt,
+    binding: &Binding,
+    context: &Context<'_>,
+    service: &ServiceName,
+) -> Result<Option<Replicas>, Rejection> {
+    let can_read = context.actuator.is_some_and(|actuator| actuator.capabilities.inspect);
+    let unknown = |why: &str| Rejection::FactUnknown {
+        service: service.clone(),
+        fact: MissingFact::Count { why: why.to_owned() },
+    };
+    match &start.found {
+        Some(Ok(reading)) => Ok(Some(reading.replicas)),
+        Some(Err(why)) => Err(unknown(why)),
+        None if can_read => Err(unknown("nobody has tried")),
+        None => Ok(binding.replicas),
+    }
+}
+
+/// Holds the target as just read against what the wish was made from. The first attempt answers to
+/// the reading at put; a later one, and one that was put behind a call, to what our own results and
+/// readings have made of it since.
+fn check_found(
+    registration: &Registration,
+    binding: &Binding,
+    execution: &Execution,
+    start: &StartAttempt,
+) -> Checked {
+    let wish = &execution.intent.wish;
+    let bound = registration.target(binding);
+    check_same_object(registration, &wish.target, &bound, "put for")?;
+    let Some(Ok(found)) = &start.found else {
+        return passed("not read again");
+    };
+    moved(
+        registration,
+        TargetPart::Uid,
+        "registered",
+        &wish.target.target_uid.as_str(),
+        &found.target_uid.as_str(),
+    )?;
+    let base = &execution.intent.base;
+    let has_moved = execution.attempts > 0 || execution.intent.behind.is_some();
+    let basis = if has_moved { "last read" } else { "put for" };
+    let (version, generation, replicas) = if has_moved {
+        (&binding.target_resource_version, binding.generation, binding.replicas)
+    } else {
+        (&base.target_resource_version, base.generation, base.replicas)
+    };
+    match (execution.intent.terms.target_match, generation, found.generation, replicas) {
+        (TargetMatch::Generation, Some(expected), Some(actual), _) => {
+            moved(registration, TargetPart::Generation, basis, &expected, &actual)?;
+        }
+        (TargetMatch::Replicas, _, _, Some(expected)) => {
+            moved(registration, TargetPart::Replicas, basis, &expected, &found.replicas)?;
+        }
+        (TargetMatch::Version | TargetMatch::Generation | TargetMatch::Replicas, ..) => moved(
+            registration,
+            TargetPart::Version,
+            basis,
+            &version.as_str(),
+            &found.target_resource_version.as_str(),
+        )?,
+    }
+    passed(format!("uid {}, count {}", found.target_uid, found.replicas))
+}
+
+fn check_fence_alive(
+    state: &ServiceState,
+    execution: &Execution,
+    start: &StartAttempt,
+    now: Timestamp,
+) -> Checked {
+    check_own_fence(execution, now)?;
+    let Some(fence) = execution.fence() else {
+        return skipped("not accepted yet");
+    };
+    // Whoever has started under a newer fence has ended this one (see the turn in `decide`). So a
+    // newer token of the same leader is that of a wish that was taken back, and takes nothing from
+    // this one; another leader's does.
+    let (epoch, token) = fence.rank();
+    let mark = &state.head.mark;
+    let is_same_leader = epoch == mark.epoch && mark.lease_id.as_ref() == Some(&fence.lease_id);
+    if (epoch, token) < (mark.epoch, mark.token) && !is_same_leader {
+        return Err(Rejection::FenceLost {
+            service: execution.intent.service.clone(),
+            epoch,
+            token,
+            mark_epoch: mark.epoch,
+            mark_token: mark.token,
+        });
+    }
+    if fence.expires_at < now.plus(start.call.timeout) {
+        return Err(Rejection::FenceTooShort {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            expires_at: fence.expires_at,
+            needed: start.call.timeout,
+        });
+    }
+    passed(format!("{epoch}/{token} until {}", fence.expires_at))
+}
+
+fn check_lease(execution: &Execution, start: &StartAttempt, now: Timestamp) -> Checked {
+    let held = execution.live_lease(now);
+    let lost = |given: &LeaseInstanceId| Rejection::LeaseLost {
+        key: execution.key().clone(),
+        given: given.clone(),
+        held: held.cloned().map(Box::new),
+    };
+    match (held, &start.lease) {
+        (Some(held), Some(given)) if held.lease.lease_instance_id != *given => Err(lost(given)),
+        (None, Some(given)) => Err(lost(given)),
+        (Some(held), _) if held.lease.controller_id != start.controller => {
+            Err(Rejection::LeaseHeld {
+                service: execution.intent.service.clone(),
+                revision: execution.revision(),
+                held: Box::new(held.clone()),
+            })
+        }
+        (Some(held), _) => passed(format!("{} on {}", held.lease.controller_id, held.holder.host)),
+        (None, None) => passed("free"),
+    }
+}

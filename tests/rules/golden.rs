@@ -1,0 +1,81 @@
+//! Events are stored for ever: their text is pinned, one of each kind in `fixtures/events/`.
+//!
+//! A fixture is never changed, only added: `cargo test --test suite -- --ignored fixtures_are_added`
+//! writes those that are missing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use scalectl::domain::scale::event::{Event, EventBody};
+use scalectl::domain::time::DurationMs;
+
+use super::script::run;
+
+/// Scripts that between them record one event of each kind.
+const SCRIPTS: [(&str, &str); 4] = [
+    (
+        "drain=required evidence cooldown=5m ready=3",
+        "put a 2 tries=2\nacquire a\nrenew a ttl=90s\nrelease a\nstart a evidence\nok a
+         late a detail=again : late\nobserve a",
+    ),
+    ("", "put b 5\nstart b\nlose b elsewhere rollback\nprove b\nfence b\nsettle b reading"),
+    ("", "put c 5\nput d 6\nwithdraw d\nwait 1s\nbind"),
+    ("fences=external", "record e 5 fence=4.9\nstart e\nfatal e read=4"),
+];
+
+fn path(kind: &str) -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.join("fixtures/events").join(format!("{kind}.json"))
+}
+
+fn one_of_each() -> BTreeMap<&'static str, Event> {
+    let mut found = BTreeMap::new();
+    for (settings, script) in SCRIPTS {
+        for event in run(settings, script).log.into_iter().flatten() {
+            // Nothing proposes yet; the event is there for whoever will.
+            if let EventBody::IntentAccepted { intent, .. } = &event.body {
+                let until = event.at.plus(DurationMs::from_secs(86_400));
+                let body = EventBody::IntentProposed { intent: intent.clone(), until };
+                found.entry("intent_proposed").or_insert(Event { body, ..event.clone() });
+            }
+            found.entry(event.body.kind()).or_insert(event);
+        }
+    }
+    found
+}
+
+/// Every kind that the source of the events names.
+fn kinds() -> Vec<&'static str> {
+    let source = include_str!("../../src/domain/scale/event.rs");
+    let (_, kinds) = source.split_once("pub const fn kind(").expect("the kinds");
+    let (kinds, _) = kinds.split_once("pub const fn execution_key(").expect("their end");
+    let mut kinds: Vec<&str> = kinds.split('"').skip(1).step_by(2).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+#[test]
+fn the_text_of_every_event_is_pinned() {
+    let events = one_of_each();
+    assert_eq!(events.keys().copied().collect::<Vec<_>>(), kinds());
+    for (kind, event) in events {
+        let pinned = std::fs::read_to_string(path(kind)).expect("a fixture of each kind");
+        let pinned = pinned.trim_end();
+        assert_eq!(serde_json::to_string(&event).expect("an event is JSON"), pinned, "{kind}");
+        let read: Event = serde_json::from_str(pinned).expect("a stored event is read");
+        assert_eq!(read, event, "{kind}");
+        let foreign = pinned.replacen("\"event\":", "\"extra\":1,\"event\":", 1);
+        assert!(serde_json::from_str::<Event>(&foreign).is_err(), "{kind} with a foreign member");
+    }
+}
+
+#[test]
+#[ignore = "writes fixtures"]
+fn fixtures_are_added() {
+    for (kind, event) in one_of_each() {
+        let text = serde_json::to_string(&event).expect("an event is JSON");
+        if !path(kind).exists() {
+            std::fs::write(path(kind), format!("{text}\n")).expect("the fixture is written");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The rules of a scale intent, as rows: each line is a command and what it comes to.
+
+mod commands;
+mod script;
+mod support;
+
+mod calls;
+mod crash;
+mod current;
+mod gates;
+mod golden;
+mod identity;
+mod leases;
+mod life;
+mod rejections;
+mod walk;
