@@ -1,11 +1,277 @@
-//! The outside: what a person types, and what a person or a script gets to see.
+//! The outside: arguments in, one answer out. The only home of clap.
 //!
-//! Owns the one document of an answer, the texts of refusals, the tables and the exit codes. Never
-//! decides anything about a service and never writes to a ledger. After a crash nothing of this
-//! layer needs repair, because it keeps nothing.
+//! Owns how a line is read, how an answer looks, and which exit code it has. Holds no rule, no SQL and
+//! no process: a verb parses, calls one operation, and shows what came of it. Nothing here survives a
+//! crash or needs to.
+
+mod app;
+mod fault;
+mod noun;
+mod view;
+
+mod actuate;
+mod actuator;
+mod attempt;
+pub mod completions;
+mod cooldown;
+mod exit_codes;
+mod explain;
+mod init;
+mod intent;
+mod lease;
+mod log;
+mod observe;
+mod plan;
+mod policy;
+mod quickstart;
+mod replay;
+mod scale;
+mod schema;
+mod service;
+mod settle;
+mod status;
+mod verify;
+mod version;
 
 pub mod escape;
 pub mod exit;
 pub mod output;
 pub mod problem;
 pub mod table;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
+
+use crate::actuator::signals;
+use app::{App, Environment, Globals};
+use fault::Fault;
+use noun::{NOUNS, Noun};
+use output::{Answer, Format, Out};
+use problem::Problem;
+use table::Look;
+
+/// What stands above the groups of verbs in the help.
+const ABOUT: &str = "scalectl: the durable authority for replica counts";
+
+/// The groups of the help, in their order.
+const GROUPS: [&str; 5] = ["Every day", "Step by step", "Set up", "Ledger", "About"];
+
+/// Runs one line and returns its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let environment = Environment::of_process();
+    let line: Vec<String> =
+        args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let look = Look::of_stdout(environment.text("NO_COLOR"), environment.text("TERM"));
+    let mut out = Out::process(format_of(&line), look);
+    let exit = match parsed(&args) {
+        Ok(Parsed::Help(text)) => {
+            out.lines(&text);
+            exit::Exit::Ok
+        }
+        Ok(Parsed::Verb(noun, matches)) => {
+            verb(noun, &matches, environment, line, &mut out)
+        }
+        Err(problem) => out.answer(&Answer::failed(*problem)),
+    };
+    out.finish(exit).into()
+}
+
+fn verb(
+    noun: &'static Noun,
+    matches: &ArgMatches,
+    environment: Environment,
+    mut line: Vec<String>,
+    out: &mut Out,
+) -> exit::Exit {
+    let globals = match Globals::from_arg_matches(matches) {
+        Ok(globals) => globals,
+        Err(error) => return out.answer(&Answer::failed(usage_of(&error))),
+    };
+    let words = words_of(noun, matches);
+    if let Some(first) = line.first_mut() {
+        "scalectl".clone_into(first);
+    }
+    let mut app = App::new(globals, environment, words, line);
+    let own = matches.subcommand_matches(noun.name).unwrap_or(matches);
+    let outcome = (noun.run)(own, &mut app, out);
+    let mut answer = match outcome {
+        Ok(answer) => answer,
+        Err(fault) => {
+            let current = fault.head().and_then(view::current);
+            let mut answer = Answer::failed(app.problem(fault));
+            answer.current = current;
+            answer
+        }
+    };
+    answer.ledger = app.ledger_shown();
+    for notice in app.opened().map(|session| session.notices.clone()).unwrap_or_default() {
+        answer = answer.warning(notice.code, notice.text);
+    }
+    out.answer(&answer)
+}
+
+/// The words of the verb that was typed: `intent`, `put`.
+fn words_of(noun: &Noun, matches: &ArgMatches) -> Vec<String> {
+    let mut words = vec![noun.name.to_owned()];
+    let mut at = matches.subcommand_matches(noun.name);
+    while let Some((name, below)) = at.and_then(ArgMatches::subcommand) {
+        words.push(name.to_owned());
+        at = Some(below);
+    }
+    words
+}
+
+/// The format, found before anything is parsed: a wrong line is answered in it too.
+fn format_of(line: &[String]) -> Format {
+    let mut words = line.iter().skip(1).take_while(|word| *word != "--");
+    let mut format = Format::Table;
+    while let Some(word) = words.next() {
+        let value = match word.as_str() {
+            "-o" | "--output" => words.next().map(String::as_str),
+            other => other
+                .strip_prefix("--output=")
+                .or_else(|| other.strip_prefix("-o="))
+                .or_else(|| other.strip_prefix("-o").filter(|rest| !rest.is_empty())),
+        };
+        match value {
+            Some("json") => format = Format::Json,
+            Some("ndjson") => format = Format::Ndjson,
+            Some("name") => format = Format::Name,
+            Some("table") => format = Format::Table,
+            Some(_) | None => {}
+        }
+    }
+    format
+}
+
+enum Parsed {
+    Help(String),
+    Verb(&'static Noun, ArgMatches),
+}
+
+/// Two stages: the noun is picked from the line, and only its arguments are built. All nouns are
+/// built only for help and for words that are none.
+fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
+    let noun = noun_of(args);
+    let Some(noun) = noun else {
+        return without_noun(args);
+    };
+    let command = base().subcommand(noun.command());
+    match command.try_get_matches_from(args) {
+        Ok(matches) => Ok(Parsed::Verb(noun, matches)),
+        Err(error) => help_or_problem(&error),
+    }
+}
+
+/// The first word of the line that is neither a flag nor a flag's value.
+fn noun_of(args: &[OsString]) -> Option<&'static Noun> {
+    const WITH_VALUE: [&str; 6] =
+        ["--ledger", "--output", "-o", "--actor", "--ref", "--lock-timeout"];
+    let mut words = args.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if WITH_VALUE.contains(&word.as_ref()) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return NOUNS.iter().find(|noun| noun.name == word);
+        }
+    }
+    None
+}
+
+fn without_noun(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
+    if args.len() <= 1 || args[1..].iter().all(|word| word == "--help" || word == "-h") {
+        return Ok(Parsed::Help(overview()));
+    }
+    if args.get(1).is_some_and(|word| word == "help") {
+        return help_of(&args[2..]);
+    }
+    match whole_command().try_get_matches_from(args) {
+        Ok(_) => Ok(Parsed::Help(overview())),
+        Err(error) => help_or_problem(&error),
+    }
+}
+
+/// `scalectl help NOUN [VERB]`.
+fn help_of(words: &[OsString]) -> Result<Parsed, Box<Problem>> {
+    if words.is_empty() {
+        return Ok(Parsed::Help(overview()));
+    }
+    let mut line: Vec<OsString> = vec!["scalectl".into()];
+    line.extend(words.iter().cloned());
+    line.push("--help".into());
+    match whole_command().try_get_matches_from(line) {
+        Ok(_) => Ok(Parsed::Help(overview())),
+        Err(error) => help_or_problem(&error),
+    }
+}
+
+fn help_or_problem(error: &clap::Error) -> Result<Parsed, Box<Problem>> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Ok(Parsed::Help(error.render().to_string()))
+        }
+        _ => Err(Box::new(usage_of(error))),
+    }
+}
+
+/// A wrong line as a problem: clap's words, in the one form of errors.
+fn usage_of(error: &clap::Error) -> Problem {
+    let text = error.render().to_string();
+    let text = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
+    let mut paragraphs = text.split("\n\n");
+    let message = paragraphs.next().unwrap_or("a wrong line").replace('\n', " ");
+    let message: Vec<&str> = message.split_whitespace().collect();
+    let mut problem = Problem::usage("usage", message.join(" "));
+    for paragraph in paragraphs {
+        let paragraph: Vec<&str> = paragraph.split_whitespace().collect();
+        let text = paragraph.join(" ");
+        if let Some(usage) = text.strip_prefix("Usage: ") {
+            problem = problem.fact("usage", usage.to_owned());
+        } else if let Some(tip) = text.strip_prefix("tip: ") {
+            problem = problem.fact("tip", tip.to_owned());
+        }
+    }
+    problem.hint("every flag is shown by the same words with --help")
+}
+
+/// An error of clap inside a verb, where a value could not be taken apart.
+fn parse_fault(error: clap::Error) -> Fault {
+    usage_of(&error).into()
+}
+
+fn base() -> Command {
+    let command = Command::new("scalectl")
+        .about(ABOUT)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .infer_long_args(false)
+        .args_override_self(false);
+    Globals::augment_args(command)
+}
+
+/// The whole tree: for help, completions and tests.
+pub fn whole_command() -> Command {
+    NOUNS.iter().fold(base(), |command, noun| command.subcommand(noun.command()))
+}
+
+/// `scalectl` alone.
+fn overview() -> String {
+    let mut text = format!("{ABOUT}\n\n");
+    for group in GROUPS {
+        let nouns = NOUNS.iter().filter(|noun| noun.group == group && !noun.hidden);
+        let names: Vec<&str> = nouns.map(|noun| noun.name).collect();
+        text.push_str(&format!("{group:<13} {}\n", names.join("  ")));
+    }
+    text.push_str("\nStart: scalectl quickstart        Help: scalectl help COMMAND\n");
+    text
+}
+
+/// Handlers for Ctrl-C and its like, before anything that waits or calls.
+fn install_signals() -> Result<(), Fault> {
+    signals::install().map(|_| ()).map_err(|error| Fault::internal(error.to_string()))
+}

@@ -48,6 +48,12 @@ impl Session {
         self.child_spec(&binding, &actuator.environment)
     }
 
+    /// Whether an actuator has a command on this host.
+    pub fn is_bound_here(&self, name: &ActuatorName) -> bool {
+        let ledger_id = &self.ledger.identity().ledger_id;
+        bindings::find(&self.place.bindings_file(), ledger_id, name).is_ok()
+    }
+
     /// A bound command with just the environment that the actuator named.
     pub(crate) fn child_spec(
         &self,

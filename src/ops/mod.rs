@@ -24,6 +24,7 @@ mod stderr;
 mod wait;
 
 pub mod actuate;
+pub mod actuator_check;
 pub mod actuator_put;
 pub mod cooldown;
 pub mod init;
@@ -36,6 +37,7 @@ pub mod lease_renew;
 pub mod observe;
 pub mod plan;
 pub mod policy_put;
+pub mod policy_test;
 pub mod replay;
 pub mod scale;
 pub mod service_bind;

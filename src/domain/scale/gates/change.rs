@@ -232,7 +232,7 @@ impl Ask<'_> {
 }
 
 /// The resource that policy sees for a service.
-pub(in crate::domain::scale) fn service_resource(
+pub fn service_resource(
     registration: &Registration,
     context: &Context<'_>,
 ) -> PolicyResource {

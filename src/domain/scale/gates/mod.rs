@@ -10,7 +10,7 @@ mod start;
 pub use put::of_put;
 pub use start::{of_simulation, of_start};
 
-pub(super) use change::service_resource;
+pub use change::service_resource;
 
 use super::execution::Execution;
 use super::intent::{ControllerMode, TargetBinding};
