@@ -4,3 +4,5 @@ mod example_actuators;
 mod guard;
 mod local_adapter;
 mod rules;
+mod support;
+mod walk;

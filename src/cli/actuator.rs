@@ -233,14 +233,13 @@ fn list(app: &mut App) -> Outcome {
 fn show(args: &NameArgs, app: &mut App) -> Outcome {
     let session = app.session()?;
     let found = session.ledger.read()?.actuator(&args.name)?;
-    let actuator = found.ok_or_else(|| crate::domain::scale::rejection::Rejection::NoSuchActuator {
-        name: args.name.to_string(),
+    let actuator = found.ok_or_else(|| {
+        crate::domain::scale::rejection::Rejection::NoSuchActuator { name: args.name.to_string() }
     })?;
     let here = session.is_bound_here(&actuator.name);
-    Ok(shown(&actuator).noun("bound_here", &here).line(format!(
-        "  bound      {}",
-        if here { "on this host" } else { "not on this host" }
-    )))
+    Ok(shown(&actuator)
+        .noun("bound_here", &here)
+        .line(format!("  bound      {}", if here { "on this host" } else { "not on this host" })))
 }
 
 fn run_bundled(bundled: Bundled, app: &App) -> Outcome {

@@ -100,9 +100,9 @@ impl Environment {
     /// A directory of the XDG base directories: the variable where it is absolute, else below HOME.
     fn xdg(&self, name: &str, below_home: &str) -> Option<PathBuf> {
         let named = self.get(name).map(Path::new).filter(|path| path.is_absolute());
-        named.map(Path::to_owned).or_else(|| {
-            self.get("HOME").map(|home| Path::new(home).join(below_home))
-        })
+        named
+            .map(Path::to_owned)
+            .or_else(|| self.get("HOME").map(|home| Path::new(home).join(below_home)))
     }
 
     /// All of it.
@@ -166,17 +166,21 @@ impl App {
 
     /// Which ledger: the flag, else the environment, else the default.
     pub(crate) fn chosen(&self) -> Result<Chosen, Fault> {
-        let (text, why, by_flag) = match (&self.globals.ledger, self.environment.get("SCALECTL_LEDGER")) {
-            (Some(flag), _) => (OsString::from(flag), "chosen by --ledger", true),
-            (None, Some(variable)) => {
-                (variable.to_owned(), "chosen by SCALECTL_LEDGER", false)
-            }
-            (None, None) => {
-                let path = self.state_dir()?.join("ledger.db");
-                let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
-                return Ok(Chosen { shown: path.display().to_string(), path, why, by_flag: false });
-            }
-        };
+        let (text, why, by_flag) =
+            match (&self.globals.ledger, self.environment.get("SCALECTL_LEDGER")) {
+                (Some(flag), _) => (OsString::from(flag), "chosen by --ledger", true),
+                (None, Some(variable)) => (variable.to_owned(), "chosen by SCALECTL_LEDGER", false),
+                (None, None) => {
+                    let path = self.state_dir()?.join("ledger.db");
+                    let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
+                    return Ok(Chosen {
+                        shown: path.display().to_string(),
+                        path,
+                        why,
+                        by_flag: false,
+                    });
+                }
+            };
         let shown = text.to_string_lossy().into_owned();
         if shown.contains("://") {
             return Err(Fault::usage(
@@ -337,15 +341,12 @@ impl App {
     /// The key that a word names: a key, `SERVICE@REVISION` or `SERVICE@latest`.
     pub(crate) fn key(&mut self, word: &str) -> Result<ExecutionKey, Fault> {
         let Some((service, revision)) = word.split_once('@') else {
-            return word
-                .parse()
-                .map_err(|error: crate::domain::id::InvalidIdentifier| {
-                    Fault::usage("invalid_key", error.to_string())
-                });
+            return word.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
+                Fault::usage("invalid_key", error.to_string())
+            });
         };
-        let service: ServiceName = service
-            .parse()
-            .map_err(|error: crate::domain::id::InvalidIdentifier| {
+        let service: ServiceName =
+            service.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
                 Fault::usage("invalid_key", error.to_string())
             })?;
         let missing = || Fault::from(Rejection::NoSuchKey { key: word.to_owned() });

@@ -106,8 +106,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
             .run(context.command(&["policy", "template"])),
         OpError::Binding(error) => of_binding(&error, context),
         OpError::Actuator { actuator, op, problem, stderr } => {
-            let what =
-                Problem::actuator_unavailable(context, &actuator, op, &problem.to_string());
+            let what = Problem::actuator_unavailable(context, &actuator, op, &problem.to_string());
             let first = stderr.lines().find(|line| !line.trim().is_empty());
             match first {
                 Some(line) => what.fact("stderr", format!("{:?}", cut(line))),
@@ -121,8 +120,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
             Problem::new("host_unknown", Exit::Unavailable, error.to_string()).applied(context)
         }
         OpError::TimedOut { what, waited, key } => {
-            let problem =
-                Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
+            let problem = Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
             match key {
                 Some(key) => problem.run(context.command(&["observe", key.as_str()])),
                 None => problem,
@@ -137,9 +135,9 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
             let key = key.as_ref().map(|key| key.as_str());
             Problem::interrupted(context, signal, key)
         }
-        OpError::Broken(violation) => Problem::internal(format!(
-            "the write would break a rule and was not made: {violation}"
-        )),
+        OpError::Broken(violation) => {
+            Problem::internal(format!("the write would break a rule and was not made: {violation}"))
+        }
         OpError::Internal { what } => Problem::internal(what),
     }
 }
@@ -168,19 +166,15 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
     if let LedgerError::CommitUnknown { command_id, .. } = error {
         return Problem::unknown_commit(context, command_id, error.to_string(), false);
     }
-    let facts = context
-        .ledger
-        .iter()
-        .map(|ledger| ("ledger".to_owned(), ledger.clone()))
-        .collect();
+    let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();
     let problem = |hint: &str| {
         Problem::ledger(error.code(), exit, error.to_string(), facts, hint).applied(context)
     };
     match error {
-        LedgerError::Missing { .. } => problem(
-            "set SCALECTL_LEDGER to the ledger that is meant, or make a first one with",
-        )
-        .run(context.command(&["init"])),
+        LedgerError::Missing { .. } => {
+            problem("set SCALECTL_LEDGER to the ledger that is meant, or make a first one with")
+                .run(context.command(&["init"]))
+        }
         LedgerError::Exists { .. } => {
             problem("nothing was changed; look at it with").run(context.command(&["status"]))
         }
@@ -194,10 +188,10 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::ReadOnly { .. } => {
             problem("let this user write the ledger, its directory and its side files")
         }
-        LedgerError::NetworkFileSystem { .. } => {
-            problem("keep the ledger on a disk of this host")
-        }
-        LedgerError::Corrupt { .. } | LedgerError::Nonsense { .. } | LedgerError::Illegal { .. } => {
+        LedgerError::NetworkFileSystem { .. } => problem("keep the ledger on a disk of this host"),
+        LedgerError::Corrupt { .. }
+        | LedgerError::Nonsense { .. }
+        | LedgerError::Illegal { .. } => {
             problem("see how far the damage goes with, and keep a copy before anything else")
                 .run(context.command(&["verify"]))
         }

@@ -29,9 +29,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let mut answer = Answer::ok().recorded(Recorded::Yes);
     answer.changed = true;
     let identity = session.ledger.identity().clone();
-    answer = answer
-        .name(identity.ledger_id.as_str())
-        .line(format!("ledger {} made at {}", identity.ledger_id, identity.path.display()));
+    answer = answer.name(identity.ledger_id.as_str()).line(format!(
+        "ledger {} made at {}",
+        identity.ledger_id,
+        identity.path.display()
+    ));
     if args.starter_policy.is_some() {
         set_starter_policy(session)?;
         let user = session.by.os_user.clone();

@@ -217,8 +217,8 @@ pub(super) fn put_of_flags(
     dry_run: bool,
 ) -> Result<(PutIntent, bool), Fault> {
     let usage = |code, text: String| Fault::usage(code, text);
-    let replicas = Replicas::new(replicas)
-        .map_err(|error| usage("invalid_replicas", error.to_string()))?;
+    let replicas =
+        Replicas::new(replicas).map_err(|error| usage("invalid_replicas", error.to_string()))?;
     let key = match &wish.key {
         Some(word) => word
             .parse()
@@ -263,8 +263,9 @@ fn cut(service: &str) -> &str {
 
 fn put_of_file(file: &std::path::Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
     let bytes = read_bounded(file)?;
-    let record: IntentRecord = read_document(&bytes).map_err(|source| {
-        OpError::Document { what: format!("the intent in {}", file.display()), source }
+    let record: IntentRecord = read_document(&bytes).map_err(|source| OpError::Document {
+        what: format!("the intent in {}", file.display()),
+        source,
     })?;
     // The record names its target, not our service: a service is named by the line, or found by
     // the workload that its target has.
@@ -437,4 +438,3 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
     }
     Ok(answer)
 }
-

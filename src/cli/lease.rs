@@ -101,7 +101,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
 }
 
 fn answer(app: &App, report: &Report) -> Answer {
-    let exit = if report.execution.phase.is_finished() { view::step_exit(report) } else { Exit::Ok };
+    let exit =
+        if report.execution.phase.is_finished() { view::step_exit(report) } else { Exit::Ok };
     let mut answer = view::answer(app, report, exit);
     if let Some(held) = &report.execution.lease {
         answer = answer.line(format!(

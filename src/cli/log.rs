@@ -152,9 +152,9 @@ fn table_of(events: &[StoredEvent]) -> Table {
     for event in events {
         let subject = match &event.stream {
             Stream::Service(service) => service.to_string(),
-            Stream::Policy | Stream::Refusals | Stream::Registry => {
-                event.body["service"].as_str().map_or_else(|| event.stream.to_string(), str::to_owned)
-            }
+            Stream::Policy | Stream::Refusals | Stream::Registry => event.body["service"]
+                .as_str()
+                .map_or_else(|| event.stream.to_string(), str::to_owned),
         };
         let known = format!("{}@{}", event.by.os_user, event.by.host);
         let reference =
@@ -246,4 +246,3 @@ fn what(event: &StoredEvent) -> String {
         _ => String::new(),
     }
 }
-

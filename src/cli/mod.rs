@@ -62,8 +62,7 @@ const GROUPS: [&str; 5] = ["Every day", "Step by step", "Set up", "Ledger", "Abo
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let environment = Environment::of_process();
-    let line: Vec<String> =
-        args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let look = Look::of_stdout(environment.text("NO_COLOR"), environment.text("TERM"));
     let mut out = Out::process(format_of(&line), look);
     let exit = match parsed(&args) {
@@ -71,9 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             out.lines(&text);
             exit::Exit::Ok
         }
-        Ok(Parsed::Verb(noun, matches)) => {
-            verb(noun, &matches, environment, line, &mut out)
-        }
+        Ok(Parsed::Verb(noun, matches)) => verb(noun, &matches, environment, line, &mut out),
         Err(problem) => out.answer(&Answer::failed(*problem)),
     };
     out.finish(exit).into()

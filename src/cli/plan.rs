@@ -62,12 +62,10 @@ pub(super) fn answer(app: &mut App, put: PutIntent) -> Outcome {
     let from = found.state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
     let from = from.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let mut answer = match (&found.existing, found.reports.first_refusal()) {
-        (Some(existing), _) => {
-            Answer::ending(view::exit_of(standing::of_put(existing)))
-                .noun("execution", &view::execution(existing))
-                .line(view::headline(existing))
-                .line("  the key is known: the stored answer would be replayed".to_owned())
-        }
+        (Some(existing), _) => Answer::ending(view::exit_of(standing::of_put(existing)))
+            .noun("execution", &view::execution(existing))
+            .line(view::headline(existing))
+            .line("  the key is known: the stored answer would be replayed".to_owned()),
         (None, Some(rejection)) => {
             let mut context = app.problem_context();
             context.wish = Some(format!("{service}={desired}"));

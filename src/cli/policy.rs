@@ -139,11 +139,11 @@ fn test(args: &TestArgs, app: &mut App) -> Outcome {
     };
     let action = match args.action.as_deref() {
         None => None,
-        Some(word) => Some(
-            PolicyAction::ALL.into_iter().find(|action| action.as_str() == word).ok_or_else(
+        Some(word) => {
+            Some(PolicyAction::ALL.into_iter().find(|action| action.as_str() == word).ok_or_else(
                 || Fault::usage("invalid_action", format!("{word:?} is no action of a policy")),
-            )?,
-        ),
+            )?)
+        }
     };
     let question = Question {
         service,
@@ -229,8 +229,7 @@ fn print_template(args: &TemplateArgs) -> Outcome {
     let user = os_user(rustix::process::getuid().as_raw());
     let templates = template::templates(&user);
     let Some(name) = &args.name else {
-        let mut table =
-            Table::new([Column::left("NAME"), Column::left("FOR").shrinks()]);
+        let mut table = Table::new([Column::left("NAME"), Column::left("FOR").shrinks()]);
         let mut answer = Answer::ok();
         for template in &templates {
             table.row([Cell::new(template.name).tone(Tone::Plain), Cell::new(template.summary)]);

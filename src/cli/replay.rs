@@ -72,8 +72,8 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         replay(session, &key)?
     };
     let report = replayed.report;
-    let mut answer = view::answer(app, &report, view::confirmed_exit(&report))
-        .noun("steps", &replayed.steps);
+    let mut answer =
+        view::answer(app, &report, view::confirmed_exit(&report)).noun("steps", &replayed.steps);
     for step in &replayed.steps {
         answer = answer.line(format!("  {step}"));
     }

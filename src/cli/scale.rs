@@ -123,8 +123,8 @@ fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
         answer.current = view::current(&scaled.head);
         return answer;
     };
-    let applied_only =
-        wait == Wait::Applied && matches!(report.execution.phase, Phase::Succeeded | Phase::Observed);
+    let applied_only = wait == Wait::Applied
+        && matches!(report.execution.phase, Phase::Succeeded | Phase::Observed);
     let exit = if applied_only { Exit::Ok } else { view::confirmed_exit(report) };
     let exit = match (exit, report.effect) {
         // What has started is never reported as untouched.

@@ -147,10 +147,7 @@ fn bounded<T>(
     number: Option<u64>,
     new: impl Fn(u64) -> Result<T, OutOfRange>,
 ) -> Result<Option<T>, Fault> {
-    number
-        .map(new)
-        .transpose()
-        .map_err(|error| Fault::usage("out_of_range", error.to_string()))
+    number.map(new).transpose().map_err(|error| Fault::usage("out_of_range", error.to_string()))
 }
 
 /// A word that clap has checked, as the domain's type.
@@ -168,7 +165,9 @@ fn mode(text: &str) -> Result<RegisteredMode, Fault> {
         "external_keda" | "keda" => Ok(RegisteredMode::ExternalKeda),
         _ => Err(Fault::usage(
             "invalid_mode",
-            format!("{text:?} is no mode: native, delegated, external_hpa (hpa), external_keda (keda)"),
+            format!(
+                "{text:?} is no mode: native, delegated, external_hpa (hpa), external_keda (keda)"
+            ),
         )),
     }
 }
@@ -189,21 +188,23 @@ fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
             (readings, Some(interval.parse::<DurationMs>().map_err(|_| refuse())?))
         }
     };
-    let cooldown = match args.cooldown.as_deref() {
-        None => None,
-        Some("none") => Some(None),
-        Some(text) => Some(Some(text.parse::<DurationMs>().map_err(|error| {
-            Fault::usage("invalid_duration", format!("--cooldown {error}"))
-        })?)),
-    };
+    let cooldown =
+        match args.cooldown.as_deref() {
+            None => None,
+            Some("none") => Some(None),
+            Some(text) => Some(Some(text.parse::<DurationMs>().map_err(|error| {
+                Fault::usage("invalid_duration", format!("--cooldown {error}"))
+            })?)),
+        };
     if cooldown.flatten().is_some_and(|cooldown| cooldown > DurationMs::from_secs(86_400)) {
         return Err(Fault::usage("invalid_duration", "a cooldown is at most 1d"));
     }
     let mut labels = BTreeMap::new();
     for label in &args.labels {
-        let (name, value) = label.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(
-            || Fault::usage("invalid_label", format!("{label:?}: a label is NAME=VALUE")),
-        )?;
+        let (name, value) =
+            label.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                Fault::usage("invalid_label", format!("{label:?}: a label is NAME=VALUE"))
+            })?;
         if label.len() > 256 || label.chars().any(char::is_control) {
             return Err(Fault::usage(
                 "invalid_label",
@@ -262,8 +263,8 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         )),
         Some(_) if !done.changed => answer.line(format!("{} is so already", args.name)),
         Some(before) => {
-            let mut answer = answer
-                .line(format!("{}  registration {}", args.name, registration.unit_revision));
+            let mut answer =
+                answer.line(format!("{}  registration {}", args.name, registration.unit_revision));
             for line in differences("", &json!(before), &after) {
                 answer = answer.line(format!("  {line}"));
             }
@@ -284,7 +285,8 @@ fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
                     let path =
                         if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
                     let null = Value::Null;
-                    let (old, new) = (old.get(name).unwrap_or(&null), new.get(name).unwrap_or(&null));
+                    let (old, new) =
+                        (old.get(name).unwrap_or(&null), new.get(name).unwrap_or(&null));
                     differences(&path, old, new)
                 })
                 .collect()
@@ -303,8 +305,7 @@ fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
 
 fn show(service: &ServiceName, app: &mut App) -> Outcome {
     let head = app.session()?.load_service(service)?.head;
-    let mut answer =
-        Answer::ok().noun("service", &view::service(&head)).name(service.as_str());
+    let mut answer = Answer::ok().noun("service", &view::service(&head)).name(service.as_str());
     answer.current = view::current(&head);
     answer = answer.table(view::services_table(std::slice::from_ref(&head)));
     if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {
@@ -324,14 +325,8 @@ fn show(service: &ServiceName, app: &mut App) -> Outcome {
 }
 
 fn list(app: &mut App) -> Outcome {
-    let heads: Vec<_> = app
-        .session()?
-        .ledger
-        .read()?
-        .service_heads()?
-        .into_iter()
-        .map(|(_, head)| head)
-        .collect();
+    let heads: Vec<_> =
+        app.session()?.ledger.read()?.service_heads()?.into_iter().map(|(_, head)| head).collect();
     let views: Vec<Value> = heads.iter().map(view::service).collect();
     let mut answer = Answer::ok().noun("services", &views);
     for registration in heads.iter().filter_map(|head| head.registration.as_ref()) {

@@ -77,9 +77,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
     if !needs.is_empty() {
         let verb = if needs.len() == 1 { "needs" } else { "need" };
-        answer = answer
-            .line(String::new())
-            .line(format!("{} {verb} a person: {}", needs.len(), needs.join(", ")));
+        answer = answer.line(String::new()).line(format!(
+            "{} {verb} a person: {}",
+            needs.len(),
+            needs.join(", ")
+        ));
     }
     for row in &rows {
         if let Some(registration) = &row.head.registration {
@@ -89,10 +91,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     Ok(answer)
 }
 
-fn rows(
-    session: &mut Session,
-    services: &[ServiceName],
-) -> Result<Vec<Row>, super::fault::Fault> {
+fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, super::fault::Fault> {
     let read = session.ledger.read()?;
     let heads = read.service_heads()?;
     let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
@@ -173,10 +172,9 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         }
         Phase::Failed { retry_at } => Some(format!("scalectl actuate {key} (from {retry_at})")),
         Phase::Succeeded | Phase::Observed => Some(format!("scalectl observe {name} --wait")),
-        Phase::Verified { .. }
-        | Phase::Rejected
-        | Phase::Withdrawn
-        | Phase::Superseded { .. } => None,
+        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
+            None
+        }
     };
     let drift = execution.drift
         || (execution.phase.is_finished() && wanted.is_some() && read.is_some() && wanted != read);

@@ -178,10 +178,8 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let outcome = execution
-        .outcome()
-        .map(|outcome| format!(" ({})", outcome.as_str()))
-        .unwrap_or_default();
+    let outcome =
+        execution.outcome().map(|outcome| format!(" ({})", outcome.as_str())).unwrap_or_default();
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
         "{}@{}  {from} → {}  {}{outcome}  key {}{dry}",
@@ -194,11 +192,7 @@ pub(crate) fn headline(execution: &Execution) -> String {
 }
 
 /// The error that belongs to a standing which is not well.
-fn problem_of_standing(
-    app: &App,
-    report: &Report,
-    exit: Exit,
-) -> Option<super::problem::Problem> {
+fn problem_of_standing(app: &App, report: &Report, exit: Exit) -> Option<super::problem::Problem> {
     use super::problem::Problem;
     let execution = &report.execution;
     let context = app.problem_context();
@@ -242,13 +236,18 @@ fn problem_of_standing(
                 ),
             )
             .fact("detail", pending.detail.as_str().to_owned())
-            .fact("blocks", format!("{} starts nothing until this is settled", execution.intent.service))
+            .fact(
+                "blocks",
+                format!("{} starts nothing until this is settled", execution.intent.service),
+            )
             .hint("this finds out, without a blind second call; never use a new key")
             .run(context.command(&["replay", key]));
             if until > context.now && !pending.fenced {
-                problem = problem.fact("quiet", format!("a late effect is waited for until {until}"));
+                problem =
+                    problem.fact("quiet", format!("a late effect is waited for until {until}"));
             }
-            if app.opened().is_some_and(|s| s.kept_stderr(pending.call.call_id.as_str()).is_some()) {
+            if app.opened().is_some_and(|s| s.kept_stderr(pending.call.call_id.as_str()).is_some())
+            {
                 problem = problem.run(context.command(&["attempt", "show", key, "--stderr"]));
             }
             problem
@@ -273,7 +272,10 @@ fn problem_of_standing(
         )
         .fact(
             "attempt",
-            format!("{} of {}", execution.attempts, execution.intent.wish.retry_policy.max_attempts),
+            format!(
+                "{} of {}",
+                execution.attempts, execution.intent.wish.retry_policy.max_attempts
+            ),
         )
         .retry_at(&context, Some(*retry_at))
         .hint("run this same line again then")
@@ -290,12 +292,8 @@ fn problem_of_standing(
         (Exit::Denied, Phase::Rejected) => {
             Problem::new("rejected", exit, format!("{name} was not approved"))
         }
-        (exit, phase) => Problem::new(
-            "not_done",
-            exit,
-            format!("{name} is {}", phase.as_str()),
-        )
-        .run(context.command(&["explain", key])),
+        (exit, phase) => Problem::new("not_done", exit, format!("{name} is {}", phase.as_str()))
+            .run(context.command(&["explain", key])),
     };
     let code = execution.result.as_ref().and_then(|recorded| recorded.result.error_code());
     let problem = match code {
@@ -338,7 +336,11 @@ fn not_current(
     let mut problem = Problem::new(
         "replayed_not_current",
         Exit::Diverged,
-        format!("{} was done at {done} ({name} = {}), but {now}", execution.key(), execution.desired()),
+        format!(
+            "{} was done at {done} ({name} = {}), but {now}",
+            execution.key(),
+            execution.desired()
+        ),
     );
     if let Some(current) = newer {
         problem = problem.fact(
@@ -346,16 +348,14 @@ fn not_current(
             format!("{} by {}: {:?}", current.accepted_at, current.actor, current.reason),
         );
     }
-    problem
-        .hint("to scale again, use a new key")
-        .run(context.command(&[
-            "scale",
-            &format!("{service}={}", execution.desired()),
-            "--key",
-            &format!("{}-2", execution.key()),
-            "--reason",
-            "…",
-        ]))
+    problem.hint("to scale again, use a new key").run(context.command(&[
+        "scale",
+        &format!("{service}={}", execution.desired()),
+        "--key",
+        &format!("{}-2", execution.key()),
+        "--reason",
+        "…",
+    ]))
 }
 
 /// The exit of a step on a key.

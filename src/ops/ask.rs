@@ -7,17 +7,17 @@ use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
-    self, AnswerError, EvidenceRequest, Exit, FenceRequest, Inspection, InspectRequest,
+    self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
     LedgerIdentity, LookupReply, LookupRequest, PartialTarget, Request,
 };
+use crate::domain::id::Replicas;
 use crate::domain::id::{ActuatorName, AttemptNumber};
 use crate::domain::scale::attempt::Call;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{Binding, RegisteredActuator};
-use crate::domain::id::Replicas;
-use crate::domain::scale::intent::TargetBinding;
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// How long an actuator may take to describe itself.
@@ -43,8 +43,7 @@ impl Session {
         actuator: &RegisteredActuator,
     ) -> Result<ChildSpec, OpError> {
         let ledger_id = &self.ledger.identity().ledger_id;
-        let binding =
-            bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
+        let binding = bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
         self.child_spec(&binding, &actuator.environment)
     }
 
@@ -66,10 +65,7 @@ impl Session {
     }
 
     /// Ways to ask an actuator.
-    pub(crate) fn asker<'s>(
-        &self,
-        actuator: &'s RegisteredActuator,
-    ) -> Result<Asker<'s>, OpError> {
+    pub(crate) fn asker<'s>(&self, actuator: &'s RegisteredActuator) -> Result<Asker<'s>, OpError> {
         Ok(Asker { actuator, spec: self.bound_command(actuator)?, ledger: self.wire_identity() })
     }
 
@@ -222,8 +218,7 @@ impl Asker<'_> {
             token: fence.fence_token,
             attempt: above,
         }));
-        let reply =
-            self.ask(&request, |bytes, exit| protocol::read_fence(bytes, &target, exit))?;
+        let reply = self.ask(&request, |bytes, exit| protocol::read_fence(bytes, &target, exit))?;
         Ok(reply.fenced)
     }
 

@@ -14,17 +14,15 @@ use crate::actuator::error::CallError;
 use crate::actuator::guarded::run_guarded;
 use crate::actuator::host::Deadline;
 use crate::actuator::process::{Captured, ChildEnd, LeaderEnd, Limits, Tick, Watch};
-use crate::actuator::protocol::{
-    self, ApplyAnswer, ApplyRequest, Base as WireBase, Exit, Request,
-};
+use crate::actuator::protocol::{self, ApplyAnswer, ApplyRequest, Base as WireBase, Exit, Request};
 use crate::crash::{self, CrashPoint};
 use crate::domain::id::{ExecutionKey, LeaseInstanceId, ServiceName};
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::SchemaVersion;
 use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::result::{ActuationRequest, Detail};
-use crate::domain::scale::intent::SchemaVersion;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Committed;
 
@@ -172,9 +170,7 @@ fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
         (_, Some(LeaderEnd::Exited(code))) => Exit::Code(code),
         (_, Some(LeaderEnd::Signalled(signal))) => Exit::Signal(signal),
         (ChildEnd::Exited(code), None) => Exit::Code(code),
-        (ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal), None) => {
-            Exit::Signal(signal)
-        }
+        (ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal), None) => Exit::Signal(signal),
     };
     if captured.stdout_dropped > 0 {
         return CallEnd::Unknown {

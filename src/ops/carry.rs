@@ -122,7 +122,9 @@ impl Session {
             OpError::Internal { what: format!("{key} was started and is not there") }
         })?;
         let Phase::Started { call } = &execution.phase else {
-            return Err(OpError::Internal { what: format!("{key} was started and is not started") });
+            return Err(OpError::Internal {
+                what: format!("{key} was started and is not started"),
+            });
         };
         let made = call::make(
             self,

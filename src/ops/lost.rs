@@ -34,23 +34,21 @@ impl Session {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
             Whereabouts::Elsewhere => Ok(End::Unprovable),
-            Whereabouts::Here => {
-                match calls::prove_end(&self.place.calls_dir(), &call.call_id)? {
-                    CallProof::Alive => Ok(End::Alive),
-                    CallProof::NoFile => Ok(End::Unprovable),
-                    CallProof::Ended { at, how } => Ok(End::Proved {
-                        at,
-                        not_started: match how {
-                            ProvedEnd::NotStarted(why) => Some(why),
-                            ProvedEnd::Exited(_)
-                            | ProvedEnd::Signalled(_)
-                            | ProvedEnd::Deadline
-                            | ProvedEnd::Orphaned
-                            | ProvedEnd::Killed => None,
-                        },
-                    }),
-                }
-            }
+            Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id)? {
+                CallProof::Alive => Ok(End::Alive),
+                CallProof::NoFile => Ok(End::Unprovable),
+                CallProof::Ended { at, how } => Ok(End::Proved {
+                    at,
+                    not_started: match how {
+                        ProvedEnd::NotStarted(why) => Some(why),
+                        ProvedEnd::Exited(_)
+                        | ProvedEnd::Signalled(_)
+                        | ProvedEnd::Deadline
+                        | ProvedEnd::Orphaned
+                        | ProvedEnd::Killed => None,
+                    },
+                }),
+            },
         }
     }
 
@@ -60,12 +58,12 @@ impl Session {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => true,
             Whereabouts::Elsewhere => false,
-            Whereabouts::Here => {
-                match calls::look(&self.place.calls_dir(), &call.call_id) {
-                    Ok(calls::CallSight::Known(CallProof::Ended { .. }) | calls::CallSight::Unproved) => true,
-                    Ok(calls::CallSight::Known(CallProof::Alive | CallProof::NoFile)) | Err(_) => false,
-                }
-            }
+            Whereabouts::Here => match calls::look(&self.place.calls_dir(), &call.call_id) {
+                Ok(
+                    calls::CallSight::Known(CallProof::Ended { .. }) | calls::CallSight::Unproved,
+                ) => true,
+                Ok(calls::CallSight::Known(CallProof::Alive | CallProof::NoFile)) | Err(_) => false,
+            },
         }
     }
 

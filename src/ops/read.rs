@@ -39,8 +39,7 @@ impl Session {
         for _ in 0..READING_TRIES {
             let (state, execution) = self.load(key)?;
             let reading = self.take_reading(&state, &execution)?;
-            let report =
-                self.step(&execution, Command::Observe { key: key.clone(), reading })?;
+            let report = self.step(&execution, Command::Observe { key: key.clone(), reading })?;
             if report.reply != Reply::StaleReading {
                 return Ok(report);
             }
@@ -55,13 +54,11 @@ impl Session {
     ) -> Result<Option<Report>, OpError> {
         for _ in 0..READING_TRIES {
             let (state, execution) = self.load(key)?;
-            let Some((reading, began_after_serial)) = self.take_reading(&state, &execution)?
-            else {
+            let Some((reading, began_after_serial)) = self.take_reading(&state, &execution)? else {
                 return Ok(None);
             };
             let settlement = Box::new(Settlement::Reading { reading, began_after_serial });
-            let report =
-                self.step(&execution, Command::Settle { key: key.clone(), settlement })?;
+            let report = self.step(&execution, Command::Settle { key: key.clone(), settlement })?;
             if report.reply != Reply::StaleReading {
                 return Ok(Some(report));
             }

@@ -67,10 +67,10 @@ fn step(
         Phase::Failed { retry_at } => {
             if !execution.is_retryable(session.now()) {
                 steps.push("no attempt is left: recorded as failed".to_owned());
-                return Ok(Some(session.step(
-                    execution,
-                    Command::Observe { key: key.clone(), reading: None },
-                )?));
+                return Ok(Some(
+                    session
+                        .step(execution, Command::Observe { key: key.clone(), reading: None })?,
+                ));
             }
             if session.now() < *retry_at {
                 steps.push(format!("the next attempt may start at {retry_at}"));
@@ -87,8 +87,8 @@ fn step(
                 || "confirmed by the actuator's own word".to_owned(),
                 |reading| format!("read {}: {}", reading.replicas, report.execution.phase.as_str()),
             ));
-            let moved = report.execution.readings_matched > before
-                || report.execution.phase.is_finished();
+            let moved =
+                report.execution.readings_matched > before || report.execution.phase.is_finished();
             Ok(moved.then_some(report))
         }
         Phase::Proposed { .. }
@@ -136,10 +136,8 @@ fn settle(
         });
         if fenced {
             let attempt = pending.call.attempt;
-            session.step(
-                &execution,
-                Command::RecordFence { key: execution.key().clone(), attempt },
-            )?;
+            session
+                .step(&execution, Command::RecordFence { key: execution.key().clone(), attempt })?;
         }
     }
     let (_, execution) = session.load(execution.key())?;
@@ -182,10 +180,8 @@ fn look_up(
 ) -> Result<Option<Report>, OpError> {
     let settlement = match session.asker(actuator)?.lookup(execution, &pending.call)? {
         LookupReply::Applied { result } => {
-            steps.push(format!(
-                "looked up: {}",
-                if result.scaled() { "applied" } else { "failed" }
-            ));
+            steps
+                .push(format!("looked up: {}", if result.scaled() { "applied" } else { "failed" }));
             Settlement::LookupApplied(*result)
         }
         LookupReply::Never => {
@@ -197,9 +193,7 @@ fn look_up(
             return Ok(None);
         }
     };
-    let command = Command::Settle {
-        key: execution.key().clone(),
-        settlement: Box::new(settlement),
-    };
+    let command =
+        Command::Settle { key: execution.key().clone(), settlement: Box::new(settlement) };
     session.step(execution, command).map(Some)
 }

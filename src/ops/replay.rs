@@ -21,9 +21,7 @@ pub fn unfinished(
 ) -> Result<Vec<Execution>, OpError> {
     let filter = ExecutionFilter { service: service.cloned(), unfinished: true, limit: None };
     let mut found = session.ledger.read()?.executions(&filter)?;
-    found.retain(|execution| {
-        !matches!(execution.phase, Phase::Accepted | Phase::Proposed { .. })
-    });
+    found.retain(|execution| !matches!(execution.phase, Phase::Accepted | Phase::Proposed { .. }));
     found.reverse();
     Ok(found)
 }

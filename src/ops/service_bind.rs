@@ -29,17 +29,10 @@ pub fn service_bind(
     let reading = session.read_service(&state)?.ok_or_else(|| {
         OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
     })?;
-    let command = Command::BindTarget {
-        service: service.clone(),
-        reading: reading.clone(),
-        accept_uid,
-    };
+    let command =
+        Command::BindTarget { service: service.clone(), reading: reading.clone(), accept_uid };
     let transition = session.transition(service, &[], |_, _| Ok(command))?;
-    Ok(Bound {
-        changed: transition.committed.is_some(),
-        head: transition.state.head,
-        reading,
-    })
+    Ok(Bound { changed: transition.committed.is_some(), head: transition.state.head, reading })
 }
 
 impl Session {
@@ -51,8 +44,7 @@ impl Session {
         let Some(actuator) = self.actuator_of(state)? else {
             return Ok(None);
         };
-        let (Some(registration), true) =
-            (&state.head.registration, actuator.capabilities.inspect)
+        let (Some(registration), true) = (&state.head.registration, actuator.capabilities.inspect)
         else {
             return Ok(None);
         };
@@ -77,8 +69,7 @@ impl Session {
         let Some(reading) = self.read_service(&state)? else {
             return Ok(state);
         };
-        let command =
-            Command::BindTarget { service: service.clone(), reading, accept_uid: None };
+        let command = Command::BindTarget { service: service.clone(), reading, accept_uid: None };
         Ok(self.transition(service, &[], |_, _| Ok(command))?.state)
     }
 }

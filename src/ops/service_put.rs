@@ -91,14 +91,15 @@ pub fn service_put(
     let registration =
         merged(session, service, before.registration.as_ref(), change, actuator.as_ref(), &target)?;
     check(&registration, actuator.as_ref())?;
-    let command = Command::RegisterService {
-        registration: Box::new(registration),
-        binding: target.binding,
-        // A premise that nobody named is what was just read: two changes at once must not mix.
-        expected: Some(expected.unwrap_or_else(|| {
-            before.registration.as_ref().map_or(0, |r| r.unit_revision.get())
-        })),
-    };
+    let command =
+        Command::RegisterService {
+            registration: Box::new(registration),
+            binding: target.binding,
+            // A premise that nobody named is what was just read: two changes at once must not mix.
+            expected: Some(expected.unwrap_or_else(|| {
+                before.registration.as_ref().map_or(0, |r| r.unit_revision.get())
+            })),
+        };
     let transition = session.transition(service, &[], |_, _| Ok(command))?;
     Ok(Registered {
         changed: transition.committed.is_some(),
@@ -112,10 +113,8 @@ fn wanted_actuator(
     before: Option<&Registration>,
     change: &ServiceChange,
 ) -> Result<Option<RegisteredActuator>, OpError> {
-    let name = change
-        .actuator
-        .clone()
-        .or_else(|| before.and_then(|before| before.actuator.clone()));
+    let name =
+        change.actuator.clone().or_else(|| before.and_then(|before| before.actuator.clone()));
     name.map_or(Ok(None), |name| session.actuator(&name).map(Some))
 }
 
@@ -218,13 +217,12 @@ fn merged(
             hint: Some("name the writer with --writer".into()),
         })?,
     };
-    let max_replicas = change.max.or(before.map(|before| before.max_replicas)).ok_or_else(|| {
-        OpError::Usage {
+    let max_replicas =
+        change.max.or(before.map(|before| before.max_replicas)).ok_or_else(|| OpError::Usage {
             code: "max_missing",
             message: format!("{service} is new, and nobody says how many replicas it may have"),
             hint: Some("name the most with --max".into()),
-        }
-    })?;
+        })?;
     let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
     for (name, value) in &change.labels {
         if value.is_empty() {
@@ -237,10 +235,7 @@ fn merged(
     Ok(Registration {
         service: service.clone(),
         unit_revision: before.map_or(UnitRevision::MIN, |before| before.unit_revision),
-        mode: change
-            .mode
-            .or(before.map(|before| before.mode))
-            .unwrap_or(RegisteredMode::Native),
+        mode: change.mode.or(before.map(|before| before.mode)).unwrap_or(RegisteredMode::Native),
         writer,
         min_replicas: change
             .min
@@ -253,10 +248,7 @@ fn merged(
         workload_id: target.workload.clone(),
         terms: merged_terms(before, change, actuator),
         cooldown_ms: change.cooldown.unwrap_or(before.and_then(|before| before.cooldown_ms)),
-        fences: change
-            .fences
-            .or(before.map(|before| before.fences))
-            .unwrap_or_default(),
+        fences: change.fences.or(before.map(|before| before.fences)).unwrap_or_default(),
         retry_policy: RetryPolicy {
             max_attempts: change.max_attempts.unwrap_or(retry.max_attempts),
             backoff: change.backoff.unwrap_or(retry.backoff),

@@ -148,8 +148,7 @@ impl Session {
         let execution = read
             .find_execution(key)?
             .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })?;
-        let state =
-            read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
+        let state = read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
         drop(read);
         Ok((state, execution))
     }
@@ -335,10 +334,7 @@ fn key_of(command: &Command) -> Option<&ExecutionKey> {
     }
 }
 
-fn refresh_policy(
-    read: &ReadTxn<'_>,
-    loaded: &mut Option<LoadedPolicy>,
-) -> Result<(), OpError> {
+fn refresh_policy(read: &ReadTxn<'_>, loaded: &mut Option<LoadedPolicy>) -> Result<(), OpError> {
     let stored = read.policy()?;
     let is_current = match (&loaded, &stored) {
         (Some(LoadedPolicy::None), None) => true,
@@ -381,9 +377,10 @@ fn actuator_for(
 ) -> Result<Option<RegisteredActuator>, OpError> {
     match command {
         Command::RegisterService { registration, .. } => match &registration.actuator {
-            Some(name) => Ok(Some(read.actuator(name)?.ok_or_else(|| {
-                Rejection::NoSuchActuator { name: name.to_string() }
-            })?)),
+            Some(name) => Ok(Some(
+                read.actuator(name)?
+                    .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,
+            )),
             None => Ok(None),
         },
         _ => actuator_in(read, state),

@@ -39,8 +39,5 @@ pub fn settle(
         }
         Word::Applied => Settlement::AttestedApplied { reason, reading: None },
     };
-    session.step(
-        &execution,
-        Command::Settle { key: key.clone(), settlement: Box::new(settlement) },
-    )
+    session.step(&execution, Command::Settle { key: key.clone(), settlement: Box::new(settlement) })
 }

@@ -3,8 +3,8 @@
 //! It is no part of the ledger: losing it loses nothing but words.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use super::session::Session;
@@ -18,9 +18,9 @@ impl Session {
     /// Keeps what a call wrote to stderr. A failure to keep it is only said.
     pub(crate) fn keep_stderr(&mut self, call: &Call, text: &str) {
         let path = self.stderr_path(call.call_id.as_str());
-        let kept = path.parent().map_or(Ok(()), |dir| {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
-        });
+        let kept = path
+            .parent()
+            .map_or(Ok(()), |dir| fs::DirBuilder::new().recursive(true).mode(0o700).create(dir));
         let kept = kept.and_then(|()| {
             let mut options = fs::OpenOptions::new();
             let mut file =

@@ -12,8 +12,8 @@ mod service;
 mod settle;
 mod start;
 
-pub use settle::verdict_of;
 pub use put::{external_lease_id, intended_identity, next_revision};
+pub use settle::verdict_of;
 
 use super::attempt::Pending;
 use super::command::{Command, Context};

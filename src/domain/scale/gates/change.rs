@@ -232,10 +232,7 @@ impl Ask<'_> {
 }
 
 /// The resource that policy sees for a service.
-pub fn service_resource(
-    registration: &Registration,
-    context: &Context<'_>,
-) -> PolicyResource {
+pub fn service_resource(registration: &Registration, context: &Context<'_>) -> PolicyResource {
     PolicyResource::Service {
         name: registration.service.clone(),
         actuator: registration.actuator.clone(),

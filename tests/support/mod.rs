@@ -1,0 +1,261 @@
+//! A world of its own for each test: a private HOME, a cleared environment, the real binary.
+
+// Each file of tests uses its own part of the world.
+#![expect(clippy::allow_attributes, reason = "which parts are used differs")]
+#![allow(dead_code, reason = "which parts are used differs")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The binary under test, built with the feature `testing`.
+pub(crate) const SCALECTL: &str = env!("CARGO_BIN_EXE_scalectl");
+
+/// The scripted fake actuator.
+pub(crate) fn fake_actuator() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/actuators/fake.sh")
+}
+
+/// A world of its own.
+pub(crate) struct World {
+    dir: TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// What one run came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) line: String,
+    /// The exit code; none for a death by signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Asserts the exit code and returns the run.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// The one JSON document on stdout.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// A member of the JSON document by its pointer, such as `/execution/state`.
+    #[track_caller]
+    pub(crate) fn at(&self, pointer: &str) -> Value {
+        let document = self.json();
+        document.pointer(pointer).cloned().unwrap_or_else(|| panic!("no {pointer} in {document:#}"))
+    }
+
+    /// Asserts that stderr has a text.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "stderr lacks {text:?}: {self:#?}");
+        self
+    }
+}
+
+impl World {
+    /// An empty world: no ledger yet.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("scalectl-test-").tempdir().unwrap();
+        Self { dir, env: Vec::new() }
+    }
+
+    /// A ledger with the fake actuator as `fake` under a policy that permits everything, and the
+    /// service `web` (0 to 10 replicas, writer `ops`, no quiet time, no backoff, no drain).
+    pub(crate) fn with_fake() -> Self {
+        let world = Self::new();
+        world.init_fake();
+        world
+            .run(
+                "service put web --actuator fake --writer ops --max 10 --quiet 0s --backoff 0s \
+                   --drain none --target-match replicas",
+            )
+            .exits(0);
+        world
+    }
+
+    /// The same without any service.
+    pub(crate) fn init_fake(&self) {
+        std::fs::create_dir_all(self.fake_dir()).unwrap();
+        std::fs::write(self.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n").unwrap();
+        self.run("init").exits(0);
+        let policy = self.path("all.cedar");
+        std::fs::write(&policy, "@id(\"all\")\npermit(principal, action, resource);\n").unwrap();
+        self.run_args(&["policy", "put", policy.to_str().unwrap(), "--reason", "test"]).exits(0);
+        let fake = fake_actuator();
+        self.run_args(&[
+            "actuator",
+            "put",
+            "fake",
+            "--timeout",
+            "5s",
+            "--",
+            "/bin/sh",
+            fake.to_str().unwrap(),
+        ])
+        .exits(0);
+    }
+
+    /// A ledger with the starter policy, the bundled `local` actuator as `procs`, and the service
+    /// `web` (0 to 10 replicas, writer `ops`).
+    pub(crate) fn with_local() -> Self {
+        let world = Self::new();
+        world.run("init --starter-policy local").exits(0);
+        world
+            .run_args(&[
+                "actuator",
+                "put",
+                "procs",
+                "--",
+                "scalectl",
+                "actuator",
+                "run",
+                "local",
+                "--state-dir",
+                "./procs",
+                "--grace",
+                "1s",
+                "--command",
+                "sleep 300",
+            ])
+            .exits(0);
+        world.run("service put web --actuator procs --writer ops --max 10 --backoff 0s").exits(0);
+        world
+    }
+
+    /// Sets a variable for every later run.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) -> &mut Self {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Takes a variable away again.
+    pub(crate) fn unset(&mut self, name: &str) -> &mut Self {
+        self.env.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// The instant that every later run begins at.
+    pub(crate) fn clock(&mut self, instant: &str) -> &mut Self {
+        self.set("SCALECTL_TEST_NOW", instant)
+    }
+
+    /// A path in the world's HOME.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.dir.path().join(relative)
+    }
+
+    /// The default ledger.
+    pub(crate) fn ledger(&self) -> PathBuf {
+        self.path(".local/state/scalectl/ledger.db")
+    }
+
+    /// Where the fake actuator keeps its script and its logs.
+    pub(crate) fn fake_dir(&self) -> PathBuf {
+        self.path("fake")
+    }
+
+    /// What the fake actuator does at its next calls, a word a line.
+    pub(crate) fn script(&self, lines: &[&str]) {
+        std::fs::write(self.fake_dir().join("script"), lines.join("\n") + "\n").unwrap();
+    }
+
+    /// The fake actuator's own log of one kind: `effects` or `calls`.
+    pub(crate) fn fake_log(&self, kind: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.fake_dir().join(format!("{kind}.log")));
+        text.unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// The command of a line, ready to be spawned.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(SCALECTL);
+        command
+            .args(args)
+            .env_clear()
+            .env("HOME", self.dir.path())
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("TERM", "dumb")
+            .env("FAKE_ACTUATOR_DIR", self.fake_dir())
+            .envs(self.env.iter().cloned())
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a line whose words have no spaces.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        self.run_args(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs words.
+    pub(crate) fn run_args(&self, args: &[&str]) -> Ran {
+        let output = self.command(args).output().unwrap();
+        ran(args, &output)
+    }
+
+    /// Runs a line with something on stdin.
+    pub(crate) fn run_with(&self, line: &str, stdin: &[u8]) -> Ran {
+        use std::io::Write as _;
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let mut child = self
+            .command(&args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let bytes = stdin.to_vec();
+        // The child may end without reading all of it.
+        let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        ran(&args, &output)
+    }
+
+    /// Starts a line and goes on.
+    pub(crate) fn start(&self, line: &str) -> Child {
+        let args: Vec<&str> = line.split_whitespace().collect();
+        self.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs a line in JSON.
+    pub(crate) fn json(&self, line: &str) -> Ran {
+        self.run(&format!("{line} -o json"))
+    }
+}
+
+fn ran(args: &[&str], output: &std::process::Output) -> Ran {
+    Ran {
+        line: args.join(" "),
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout.clone()).unwrap(),
+        stderr: String::from_utf8(output.stderr.clone()).unwrap(),
+    }
+}
+
+impl Drop for World {
+    /// Replicas of `local` outlive everything else; they must not outlive the test.
+    fn drop(&mut self) {
+        let procs = self.path("procs");
+        if procs.exists() {
+            for _ in 0..3 {
+                let ran = self.run("scale web=0 --reason cleanup --supersede --timeout 10s");
+                if ran.code == Some(0) {
+                    break;
+                }
+            }
+        }
+    }
+}
