@@ -1,5 +1,7 @@
 //! The one binary of integration tests.
 
+#![expect(clippy::disallowed_methods, reason = "tests start processes and read the world")]
+
 mod example_actuators;
 mod guard;
 mod local_adapter;

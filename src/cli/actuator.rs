@@ -138,7 +138,6 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "relative paths are relative to here")]
 fn current_dir() -> Result<PathBuf, Fault> {
     std::env::current_dir().map_err(|error| {
         Fault::usage("no_directory", format!("the working directory cannot be told: {error}"))
@@ -182,11 +181,11 @@ fn shown(actuator: &RegisteredActuator) -> Answer {
             "actuator {}  {} {}  {}",
             actuator.name, actuator.adapter, actuator.version, actuator.protocol
         ))
-        .line(format!("  can        {}", words(&actuator.capabilities)))
+        .line(format!("  can        {}", words(actuator.capabilities)))
         .line(format!("  timeout    {}", actuator.timeout_ms))
 }
 
-fn words(capabilities: &Capabilities) -> String {
+fn words(capabilities: Capabilities) -> String {
     let serde_json::Value::Object(members) = json!(capabilities) else {
         return String::new();
     };
@@ -215,7 +214,7 @@ fn list(app: &mut App) -> Outcome {
             Cell::new(&actuator.version),
             if here { Cell::new("yes") } else { Cell::new("no").tone(Tone::Warn) },
             Cell::new(actuator.timeout_ms),
-            Cell::new(words(&actuator.capabilities)),
+            Cell::new(words(actuator.capabilities)),
         ]);
         views.push(json!({"actuator": actuator, "bound_here": here}));
     }

@@ -111,6 +111,15 @@ impl Environment {
     }
 }
 
+/// The shape of `config.toml`.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    /// Names of ledgers.
+    #[serde(default)]
+    ledgers: BTreeMap<String, PathBuf>,
+}
+
 /// Which ledger, and why that one.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
@@ -212,12 +221,6 @@ impl App {
                 ));
             }
         };
-        #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Config {
-            #[serde(default)]
-            ledgers: BTreeMap<String, PathBuf>,
-        }
         let config: Config = toml::from_str(&text).map_err(|error| {
             Fault::usage("config_invalid", format!("{}: {error}", file.display()))
         })?;
@@ -377,7 +380,6 @@ fn no_home(variable: &str) -> Fault {
     Fault::usage("no_home", format!("neither HOME nor {variable} is set"))
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
 fn own_exe() -> Result<PathBuf, Fault> {
     std::env::current_exe()
         .map_err(|error| Fault::internal(format!("this binary cannot be found: {error}")))

@@ -17,6 +17,7 @@ pub(super) const NOUN: Noun = Noun {
     hidden: false,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "the form of every verb")]
 fn run(_matches: &ArgMatches, _app: &mut App, _out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::right("EXIT"),

@@ -132,7 +132,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 2 => EndSignal::Interrupt,
                 _ => EndSignal::Terminate,
             };
-            let key = key.as_ref().map(|key| key.as_str());
+            let key = key.as_ref().map(super::super::domain::id::ExecutionKey::as_str);
             Problem::interrupted(context, signal, key)
         }
         OpError::Broken(violation) => {

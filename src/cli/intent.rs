@@ -187,13 +187,12 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
 }
 
 fn put(args: &PutArgs, app: &mut App) -> Outcome {
-    let put = match &args.file {
-        Some(file) => put_of_file(file, args, app)?,
-        None => {
-            let service = args.service.clone().expect("BUG: clap requires it without --file");
-            let replicas = args.replicas.expect("BUG: clap requires it without --file");
-            put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
-        }
+    let put = if let Some(file) = &args.file {
+        put_of_file(file, args, app)?
+    } else {
+        let service = args.service.clone().expect("BUG: clap requires it without --file");
+        let replicas = args.replicas.expect("BUG: clap requires it without --file");
+        put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
     };
     let is_keyless = args.file.is_none() && args.wish.key.is_none();
     let report = intent_put(app.session()?, put)?;

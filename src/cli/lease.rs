@@ -82,7 +82,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Acquire(args) => {
             let key = args.key.resolve(app)?;
             let ttl = args.ttl.unwrap_or(LEASE_TTL_DEFAULT);
-            let report = lease_acquire(app.session()?, &key, args.controller, ttl)?;
+            let report = lease_acquire(app.session()?, &key, args.controller.as_ref(), ttl)?;
             Ok(answer(app, &report))
         }
         Verb::Renew(args) => {

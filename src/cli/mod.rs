@@ -236,6 +236,7 @@ fn usage_of(error: &clap::Error) -> Problem {
 }
 
 /// An error of clap inside a verb, where a value could not be taken apart.
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 fn parse_fault(error: clap::Error) -> Fault {
     usage_of(&error).into()
 }
@@ -262,7 +263,7 @@ fn overview() -> String {
     for group in GROUPS {
         let nouns = NOUNS.iter().filter(|noun| noun.group == group && !noun.hidden);
         let names: Vec<&str> = nouns.map(|noun| noun.name).collect();
-        text.push_str(&format!("{group:<13} {}\n", names.join("  ")));
+        text.extend([format!("{group:<13} "), names.join("  "), "\n".to_owned()]);
     }
     text.push_str("\nStart: scalectl quickstart        Help: scalectl help COMMAND\n");
     text

@@ -23,7 +23,7 @@ struct SchemaArgs {
 }
 
 /// The documents and their schemas, as `fixtures/schemas/` holds them.
-pub const SCHEMAS: [(&str, &str); 4] = [
+pub(super) const SCHEMAS: [(&str, &str); 4] = [
     ("intent", include_str!("../../fixtures/schemas/intent.json")),
     ("result", include_str!("../../fixtures/schemas/result.json")),
     ("request", include_str!("../../fixtures/schemas/request.json")),

@@ -150,7 +150,8 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let key = execution.key();
-    let mut outcome = execution.outcome().map(|outcome| outcome.as_str());
+    let mut outcome =
+        execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str);
     let mut need = None;
     let next = match &execution.phase {
         Phase::Proposed { .. } => Some(format!("scalectl explain {name}")),

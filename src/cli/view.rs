@@ -40,7 +40,7 @@ pub(crate) fn execution(execution: &Execution) -> Value {
         "intent_id": execution.intent.wish.intent_id,
         "intent_revision": execution.revision(),
         "state": execution.phase.as_str(),
-        "outcome": execution.outcome().map(|outcome| outcome.as_str()),
+        "outcome": execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
         "cause": cause,
         "attempt": execution.attempts,
         "max_attempts": execution.intent.wish.retry_policy.max_attempts,
@@ -456,7 +456,9 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
             if execution.is_live() { Cell::new(execution.revision()) } else { Cell::new("dry") },
             Cell::new(execution.desired()),
             Cell::new(execution.phase.as_str()).tone(tone),
-            Cell::maybe(execution.outcome().map(|outcome| outcome.as_str())),
+            Cell::maybe(
+                execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
+            ),
             Cell::new(format!(
                 "{}/{}",
                 execution.attempts, execution.intent.wish.retry_policy.max_attempts

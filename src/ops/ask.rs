@@ -97,7 +97,7 @@ pub(crate) fn exit_of(captured: &Captured) -> Exit {
 pub(crate) fn stderr_text(captured: &Captured) -> String {
     let mut text = String::from_utf8_lossy(&captured.stderr).into_owned();
     if captured.stderr_dropped > 0 {
-        text.push_str(&format!("… ({} more bytes)", captured.stderr_dropped));
+        text.extend(["… (", &captured.stderr_dropped.to_string(), " more bytes)"]);
     }
     text
 }

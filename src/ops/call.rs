@@ -109,7 +109,8 @@ pub(crate) fn make(
             end: CallEnd::NotStarted { detail: Detail::cut(&reason) },
             ended_at: Some(now),
             stderr: String::new(),
-            signal: crate::actuator::signals::installed().and_then(|signals| signals.first()),
+            signal: crate::actuator::signals::installed()
+                .and_then(super::super::actuator::signals::Signals::first),
         },
         Err(error) => Made {
             end: CallEnd::Unknown {
@@ -167,10 +168,11 @@ fn request_of(session: &Session, started: &Started<'_>) -> ApplyRequest {
 fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
     let exit = match (captured.end, captured.leader) {
         (ChildEnd::TimedOut | ChildEnd::Stopped, _) => Exit::TimedOut,
-        (_, Some(LeaderEnd::Exited(code))) => Exit::Code(code),
-        (_, Some(LeaderEnd::Signalled(signal))) => Exit::Signal(signal),
-        (ChildEnd::Exited(code), None) => Exit::Code(code),
-        (ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal), None) => Exit::Signal(signal),
+        (_, Some(LeaderEnd::Exited(code))) | (ChildEnd::Exited(code), None) => Exit::Code(code),
+        (_, Some(LeaderEnd::Signalled(signal)))
+        | (ChildEnd::Signalled(signal) | ChildEnd::Interrupted(signal), None) => {
+            Exit::Signal(signal)
+        }
     };
     if captured.stdout_dropped > 0 {
         return CallEnd::Unknown {

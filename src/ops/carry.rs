@@ -140,7 +140,7 @@ impl Session {
                 ttl,
             },
         );
-        self.record_call(&execution, made)
+        self.record_call(&execution, &made)
     }
 
     /// What can be refused before anybody is asked: the fresh gates look again.
@@ -222,7 +222,7 @@ impl Session {
     }
 
     /// Records what became of a call. What the actuator said must not be lost to a busy ledger.
-    fn record_call(&mut self, execution: &Execution, made: Made) -> Result<Report, OpError> {
+    fn record_call(&mut self, execution: &Execution, made: &Made) -> Result<Report, OpError> {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
         };

@@ -12,11 +12,11 @@ use crate::domain::time::DurationMs;
 pub fn lease_acquire(
     session: &mut Session,
     key: &ExecutionKey,
-    controller: Option<ControllerId>,
+    controller: Option<&ControllerId>,
     ttl: DurationMs,
 ) -> Result<Report, OpError> {
     let (state, execution) = session.load(key)?;
-    let controller = Session::controller(&state, controller.as_ref())?;
+    let controller = Session::controller(&state, controller)?;
     let command = Command::AcquireLease {
         key: key.clone(),
         controller,

@@ -73,14 +73,14 @@ impl Session {
             return Report::replay(self, execution.key());
         };
         let (end, ended_at) = match self.prove_end(call)? {
-            End::Alive => return Err(self.in_progress(execution)),
+            End::Alive => return Err(Self::in_progress(execution)),
             End::Proved { at, not_started: Some(why) } => {
                 (CallEnd::NotStarted { detail: Detail::cut(&why) }, Some(at))
             }
             End::Proved { at, not_started: None } => (lost("its command is gone"), Some(at)),
             // Elsewhere, the lease is the sign of life; after it, only the deadline proves an end.
             End::Unprovable if execution.live_lease(self.now()).is_some() => {
-                return Err(self.in_progress(execution));
+                return Err(Self::in_progress(execution));
             }
             End::Unprovable => (lost("its command gives no sign of life"), None),
         };
@@ -139,7 +139,7 @@ impl Session {
         }
     }
 
-    fn in_progress(&self, execution: &Execution) -> OpError {
+    fn in_progress(execution: &Execution) -> OpError {
         match &execution.lease {
             Some(held) => Rejection::InProgress {
                 service: execution.intent.service.clone(),

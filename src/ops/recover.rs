@@ -44,7 +44,7 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     }
     let report = Report::replay(session, key)?;
     let reply = if recorded { crate::domain::scale::decide::Reply::Done } else { report.reply };
-    Ok(Replayed { steps, report: Report { recorded, effect, reply, ..report } })
+    Ok(Replayed { steps, report: Report { reply, recorded, effect, ..report } })
 }
 
 /// One step; none where nothing more is due or allowed.

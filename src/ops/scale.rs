@@ -99,7 +99,7 @@ pub fn scale(
     let (effect, recorded) = (run.effect, run.recorded);
     let reply = if recorded { Reply::Done } else { Reply::Replayed };
     let head = session.load_service(&service)?.head;
-    let report = Report { effect, recorded, reply, ..report };
+    let report = Report { reply, recorded, effect, ..report };
     Ok(Scaled { report: Some(report), head, changed: recorded })
 }
 

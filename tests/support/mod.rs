@@ -1,8 +1,7 @@
 //! A world of its own for each test: a private HOME, a cleared environment, the real binary.
 
 // Each file of tests uses its own part of the world.
-#![expect(clippy::allow_attributes, reason = "which parts are used differs")]
-#![allow(dead_code, reason = "which parts are used differs")]
+#![allow(dead_code, clippy::unwrap_used, reason = "which parts are used differs")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

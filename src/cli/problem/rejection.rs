@@ -133,16 +133,18 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
                 .hint("run this same line again then, or let what is due be done by")
                 .run(c.command(&["replay", &at(service, *revision)]))
         }
-        Rejection::QuietTime { service, revision, until } => facts::in_time(p, c, "quiet", *until)
-            .hint("run this same line again then; what is waited for is told by")
-            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::QuietTime { service, revision, until } => {
+            facts::in_time(Problem { applied: Applied::Unknown, ..p }, c, "quiet", *until)
+                .hint("run this same line again then; what is waited for is told by")
+                .run(c.command(&["explain", &at(service, *revision)]))
+        }
         Rejection::WaitsBehind { service, behind, state, .. } => {
             facts::waits_behind(p, c, &at(service, *behind), state)
         }
         Rejection::ExternalOwner { service, mode } => p
             .fact("mode", mode.as_str())
             .hint("change the count where it is owned, or take it over")
-            .run(c.command(&["service", "mode", service.as_str(), "native", "--reason", "…"])),
+            .run(c.command(&["service", "put", service.as_str(), "--mode", "native"])),
         Rejection::ReadingDiffers { service, revision, desired, actual } => p
             .values(desired.get(), actual.get())
             .hint("a person's word needs a reading that agrees; all that is known is told by")

@@ -7,12 +7,11 @@ use super::rejection::Class;
 pub fn of_step(execution: &Execution) -> Option<Class> {
     match &execution.phase {
         Phase::Proposed { .. } => Some(Class::ApprovalRequired),
-        Phase::Accepted | Phase::Succeeded => None,
+        Phase::Accepted | Phase::Succeeded | Phase::Verified { cause: None } => None,
         Phase::Started { .. } => Some(Class::Held),
         Phase::RecoveryPending { .. } => Some(Class::Unknown),
         Phase::Failed { .. } => Some(Class::RetryLater),
         Phase::Observed => Some(Class::NotYet),
-        Phase::Verified { cause: None } => None,
         Phase::Verified { cause: Some(FailureCause::Mismatch) } => Some(Class::Diverged),
         Phase::Verified { cause: Some(_) } => Some(Class::Failed),
         Phase::Rejected => Some(Class::Denied),

@@ -131,6 +131,7 @@ pub(super) fn intent(service: &str, key: &str, revision: u64, dry_run: bool) -> 
         retry_policy: RetryPolicy::default(),
     };
     NewIntent {
+        behind: None,
         service: id(service),
         wish,
         dry_run,
