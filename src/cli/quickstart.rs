@@ -1,9 +1,61 @@
 //! `quickstart`: the first five minutes, on a ledger of its own.
-pub(super) const NOUN: super::noun::Noun = super::noun::Noun {
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+
+use super::app::App;
+use super::fault::Fault;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Format, Out};
+use crate::ops::quickstart::Quickstart;
+
+pub(super) const NOUN: Noun = Noun {
     name: "quickstart",
     group: "About",
-    about: "x",
-    augment: |c| c,
-    run: |_, _, _| Ok(super::output::Answer::ok()),
+    about: "See it work: real processes, a crash on purpose, a recovery",
+    augment: QuickstartArgs::augment_args,
+    run,
     hidden: false,
 };
+
+#[derive(Args)]
+struct QuickstartArgs {
+    /// The directory that it makes [default: ~/scalectl-quickstart]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Stop what it started and delete its directory
+    #[arg(long)]
+    remove: bool,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
+    let args = QuickstartArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    super::install_signals()?;
+    let dir = match args.dir {
+        Some(dir) => std::path::absolute(&dir)
+            .map_err(|error| Fault::usage("invalid_dir", format!("{}: {error}", dir.display())))?,
+        None => {
+            let home = app.environment.get("HOME").map(PathBuf::from);
+            home.ok_or_else(|| Fault::usage("no_home", "HOME is not set: name a --dir"))?
+                .join("scalectl-quickstart")
+        }
+    };
+    let place = app.place()?;
+    // In the JSON forms the one document is the answer; the story goes to stderr.
+    let is_table = out.format() == Format::Table;
+    let mut say = |line: &str| {
+        if is_table {
+            out.lines(&format!("{line}\n"));
+        } else {
+            out.progress(line);
+        }
+    };
+    let mut quickstart = Quickstart { place: &place, dir: dir.clone(), say: &mut say };
+    if args.remove {
+        quickstart.remove()?;
+    } else {
+        quickstart.start()?;
+    }
+    Ok(Answer::ok().noun("directory", &dir).name(dir.display().to_string()))
+}

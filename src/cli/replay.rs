@@ -1,6 +1,6 @@
 //! `replay`: find out what became of a key, or of everything that is under way.
 
-use clap::{ArgMatches, Args, FromArgMatches as _};
+use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::app::App;
@@ -24,7 +24,8 @@ pub(super) const NOUN: Noun = Noun {
 };
 
 #[derive(Args)]
-#[group(id = "which", required = true, multiple = false, args = ["positional", "key", "all"])]
+#[group(skip)]
+#[command(group = ArgGroup::new("which").args(["positional", "key", "all"]).required(true))]
 struct ReplayArgs {
     /// A key, SERVICE@REVISION or SERVICE@latest
     #[arg(value_name = "KEY")]

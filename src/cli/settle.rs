@@ -1,6 +1,6 @@
 //! `settle`: a person's word about an attempt whose outcome is unknown.
 
-use clap::{ArgMatches, Args, FromArgMatches as _};
+use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
 use super::exit::Exit;
@@ -20,7 +20,8 @@ pub(super) const NOUN: Noun = Noun {
 };
 
 #[derive(Args)]
-#[group(id = "word", required = true, multiple = false, args = ["applied", "not_applied"])]
+#[group(skip)]
+#[command(group = ArgGroup::new("word").args(["applied", "not_applied"]).required(true))]
 struct SettleArgs {
     #[command(flatten)]
     key: KeyArg,

@@ -38,6 +38,7 @@ pub mod observe;
 pub mod plan;
 pub mod policy_put;
 pub mod policy_test;
+pub mod quickstart;
 pub mod replay;
 pub mod scale;
 pub mod service_bind;

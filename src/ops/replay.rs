@@ -12,7 +12,7 @@ use crate::domain::time::DurationMs;
 use crate::ledger::ExecutionFilter;
 
 /// How long to wait at most before looking again: what is waited for may end early.
-const LOOK: DurationMs = DurationMs::from_secs(2);
+const LOOK: DurationMs = DurationMs::from_millis(250);
 
 /// The keys of everything that is under way, the oldest first.
 pub fn unfinished(
@@ -39,12 +39,17 @@ pub fn replay_until(
     say: &mut dyn FnMut(&str),
 ) -> Result<Replayed, OpError> {
     let deadline = Deadline::after(timeout);
-    let mut steps = Vec::new();
+    let mut steps: Vec<String> = Vec::new();
+    let mut said = String::new();
     loop {
         let now = session.now();
         let (until, why) = match recover(session, key) {
-            Ok(mut replayed) => {
-                steps.append(&mut replayed.steps);
+            Ok(replayed) => {
+                for step in replayed.steps {
+                    if steps.last() != Some(&step) {
+                        steps.push(step);
+                    }
+                }
                 let execution = &replayed.report.execution;
                 let until = match &execution.phase {
                     Phase::RecoveryPending { pending } => {
@@ -64,7 +69,10 @@ pub fn replay_until(
             },
             Err(error) => return Err(error),
         };
-        say(&format!("waiting {}: {why}", until.since(now)));
+        if said != why {
+            say(&format!("waiting at most {}: {why}", until.since(now)));
+            said = why;
+        }
         pause(until.since(now).min(LOOK).max(DurationMs::from_millis(5)), deadline)?;
     }
 }
