@@ -108,9 +108,9 @@ fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, sup
             .collect();
         own.sort_by_key(Execution::revision);
         if own.is_empty()
-            && let Some(current) = &head.current
+            && let Some(wanted) = &head.wanted
         {
-            own.extend(read.find_execution(&current.execution_key)?);
+            own.extend(read.find_execution(&wanted.execution_key)?);
         }
         found.push((head, own));
     }
@@ -133,7 +133,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     let is_external = head.registration.as_ref().is_some_and(|registration| {
         matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda)
     });
-    let wanted = head.current.as_ref().map(|current| current.desired_replicas);
+    let wanted = head.wanted.as_ref().map(|wanted| wanted.desired_replicas);
     let read = head.newest_reading.as_ref().map(|reading| reading.replicas);
     let Some(execution) = execution else {
         let state = if is_external { "external" } else { "-" };

@@ -116,7 +116,7 @@ pub(crate) fn current(head: &ServiceHead) -> Option<Value> {
         "service": registration.service,
         "intent_revision": head.latest_revision,
         "intent": head.current,
-        "desired_replicas": head.current.as_ref().map(|current| current.desired_replicas),
+        "desired_replicas": head.wanted.as_ref().map(|wanted| wanted.desired_replicas),
         "reading": head.newest_reading,
         "unit_revision": registration.unit_revision,
     }))

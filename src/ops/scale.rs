@@ -329,7 +329,7 @@ fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
     };
     let counted = binding.replicas == Some(desired)
         && binding.ready_replicas.is_none_or(|ready| ready == desired);
-    let wished = state.head.current.as_ref().is_none_or(|c| c.desired_replicas == desired);
+    let wished = state.head.wanted.as_ref().is_none_or(|c| c.desired_replicas == desired);
     let quiet = state.executions.values().all(|e| !e.is_live() || e.phase.is_finished());
     let allowed = state.head.registration.as_ref().is_some_and(|registration| {
         registration.mode.record_mode().is_some()
