@@ -315,7 +315,8 @@ fn not_current(
     use super::problem::Problem;
     let execution = &report.execution;
     let service = &execution.intent.service;
-    let done = execution.updated_at;
+    let observed = execution.observation.as_ref().map(|observation| observation.observed_at);
+    let done = observed.unwrap_or(execution.updated_at);
     let newer =
         report.head.current.as_ref().filter(|current| current.execution_key != *execution.key());
     let now = newer.map_or_else(

@@ -60,8 +60,7 @@ pub fn actuator_put(
         ));
     }
     let binding = typed_binding(session, command)?;
-    let spec = session.child_spec(&binding, &first_environment())?;
-    let description = describe(&spec, name)?;
+    let description = introduced(session, &binding, name)?;
     let actuator = RegisteredActuator {
         name: name.clone(),
         adapter: description.name.to_string(),
@@ -120,6 +119,20 @@ fn typed_binding(session: &Session, command: &TypedCommand<'_>) -> Result<Bindin
             bundled: bundled_pin(),
         },
     )?)
+}
+
+/// Asks a command who it is. It first sees just enough to be started at all; what it then asks for
+/// it is given, and is asked again, because what it can do may depend on that.
+fn introduced(
+    session: &Session,
+    binding: &Binding,
+    name: &ActuatorName,
+) -> Result<protocol::Description, OpError> {
+    let first = describe(&session.child_spec(binding, &first_environment())?, name)?;
+    if first.environment.iter().all(|name| first_environment().contains(name)) {
+        return Ok(first);
+    }
+    describe(&session.child_spec(binding, &first.environment)?, name)
 }
 
 /// What a command may see before it has said what it needs: enough to be started at all.
