@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the world")]
 
+mod actuator;
 mod example_actuators;
 mod guard;
 mod local_adapter;

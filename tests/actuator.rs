@@ -1,0 +1,4 @@
+//! `actuator`: what is bound, what a call may see, and the conformance kit.
+
+mod binding;
+mod check;
