@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the world")]
 
+mod crash;
 mod example_actuators;
 mod guard;
 mod local_adapter;

@@ -85,8 +85,14 @@ impl World {
 
     /// The same without any service.
     pub(crate) fn init_fake(&self) {
+        self.init_fake_that(&["inspect", "lookup", "fence"]);
+    }
+
+    /// The same with a fake that can do other things.
+    pub(crate) fn init_fake_that(&self, capabilities: &[&str]) {
         std::fs::create_dir_all(self.fake_dir()).unwrap();
-        std::fs::write(self.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n").unwrap();
+        let lines: String = capabilities.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(self.fake_dir().join("capabilities"), lines).unwrap();
         self.run("init").exits(0);
         let policy = self.path("all.cedar");
         std::fs::write(&policy, "@id(\"all\")\npermit(principal, action, resource);\n").unwrap();
@@ -130,6 +136,14 @@ impl World {
             .exits(0);
         world.run("service put web --actuator procs --writer ops --max 10 --backoff 0s").exits(0);
         world
+    }
+
+    /// A world that is now as this one is, and goes its own way from here on.
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = Self::new();
+        copy.env.clone_from(&self.env);
+        copy_dir(self.dir.path(), copy.dir.path());
+        copy
     }
 
     /// Sets a variable for every later run.
@@ -232,6 +246,19 @@ impl World {
     /// Runs a line in JSON.
     pub(crate) fn json(&self, line: &str) -> Ran {
         self.run(&format!("{line} -o json"))
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            std::fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }
 
