@@ -51,7 +51,7 @@ pub(super) struct Person<'a> {
 impl Person<'_> {
     /// Says `replay --all` until nothing is under a call, and settles what only a person can.
     pub(super) fn replay(&self) {
-        self.until(|| {
+        Self::until(|| {
             let ran = self.world.run("replay --all --wait --timeout 5s");
             match ran.code {
                 // Nothing more is to be done by replay.
@@ -68,7 +68,7 @@ impl Person<'_> {
 
     /// Says a line until it answers as it would have without the crash.
     pub(super) fn follow(&self, text: &str, exit: i32) {
-        self.until(|| {
+        Self::until(|| {
             let ran = self.world.run(text);
             match ran.code {
                 // What once was to be tried again may have been, and gone well.
@@ -86,7 +86,7 @@ impl Person<'_> {
         });
     }
 
-    fn until(&self, mut step: impl FnMut() -> Result<(), Ran>) {
+    fn until(mut step: impl FnMut() -> Result<(), Ran>) {
         let mut last = None;
         for _ in 0..TRIES_MAX {
             match step() {

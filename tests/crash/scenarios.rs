@@ -11,6 +11,18 @@ pub(super) struct Line {
     pub(super) dies: bool,
 }
 
+impl Line {
+    /// The line as typed: the lease that is held now stands for `LEASE`.
+    pub(super) fn typed(&self, world: &World) -> String {
+        if !self.text.contains("LEASE") {
+            return self.text.to_owned();
+        }
+        let shown = world.json("lease show k1").exits(0);
+        let lease = shown.at("/lease/lease_instance_id");
+        self.text.replace("LEASE", lease.as_str().expect("an id"))
+    }
+}
+
 /// A few lines, and the fake that they meet.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
@@ -61,16 +73,6 @@ impl Scenario {
     ) -> Self {
         (self.name, self.capabilities, self.on_unknown) = (name, capabilities, on_unknown);
         self
-    }
-
-    /// The line as typed: the lease that is held now stands for `LEASE`.
-    pub(super) fn text_of(&self, world: &World, line: &Line) -> String {
-        if !line.text.contains("LEASE") {
-            return line.text.to_owned();
-        }
-        let shown = world.json("lease show k1").exits(0);
-        let lease = shown.at("/lease/lease_instance_id");
-        line.text.replace("LEASE", lease.as_str().expect("an id"))
     }
 
     /// The world before the first line. The target is held to its version, the strictest match.
@@ -146,6 +148,8 @@ pub(super) fn all() -> Vec<Scenario> {
                 "0* service put api --actuator fake --writer ops --max 3 --expect-revision 0",
                 "0* service put web --max 8 --expect-revision 1",
                 "0* service bind web",
+                "0* actuator put other -- scalectl actuator run local --state-dir procs --command true",
+                "0* init --ledger second.db",
             ],
         ),
         Scenario::new(
