@@ -2,7 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the world")]
 
+mod children;
 mod crash;
+mod durability;
 mod example_actuators;
 mod guard;
 mod local_adapter;
