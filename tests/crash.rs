@@ -5,7 +5,7 @@
 //! passing of a point, and what comes next follows the table of exit codes. Odd cases begin it with
 //! `replay --all`, even ones with the same line again. The product is cut in two ways: a line that
 //! an earlier scenario has crashed in the same state is not marked with `*` and not crashed again,
-//! and with the fakes that can do less only what follows the spawn of a call is let die.
+//! and where only the actuator differs, only what follows the spawn of a call is let die.
 
 mod converge;
 mod local;
@@ -84,7 +84,7 @@ fn rehearse(scenario: Scenario) -> Rehearsed {
             deaths.extend(all.filter(|death| !scenario.only_calls || follows_spawn(*death)));
         }
     }
-    let end = end_of(&world);
+    let end = end_of(&world, &scenario);
     Rehearsed { scenario, before, end, deaths }
 }
 
@@ -124,7 +124,7 @@ fn case(rehearsed: &Rehearsed, number: usize) {
     }
     person.replay();
     let heads = world.run("verify").exits(0).stdout;
-    assert_eq!(end_of(&world), *end);
+    assert_eq!(end_of(&world, scenario), *end);
     person.check_effects();
     person.check_calls();
 

@@ -28,16 +28,21 @@ fn rows(document: &Value, list: &str, members: &[&str]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Where a world stands.
-pub(super) fn end_of(world: &World) -> End {
+/// Where the world of a scenario stands. Services are only asked for where it changes one.
+pub(super) fn end_of(world: &World, scenario: &Scenario) -> End {
     let intents = world.json("intent list").exits(0).json();
-    let services = world.json("service list").exits(0).json();
     let members = ["/intent_revision", "/desired_replicas", "/state", "/outcome", "/drift"];
+    let changes_services = scenario.lines.iter().any(|line| line.text.starts_with("service"));
     let settings = ["/service", "/unit_revision", "/max_replicas", "/latest_intent_revision"];
     let count = std::fs::read_to_string(world.fake_dir().join("count"));
     End {
         intents: rows(&intents, "executions", &members),
-        services: rows(&services, "services", &settings),
+        services: if changes_services {
+            let services = world.json("service list").exits(0).json();
+            rows(&services, "services", &settings)
+        } else {
+            Vec::new()
+        },
         count: count.unwrap_or_default(),
     }
 }

@@ -65,6 +65,11 @@ impl Scenario {
         }
     }
 
+    /// Lets only what follows the spawn of a call die.
+    fn only_calls(self) -> Self {
+        Self { only_calls: true, ..self }
+    }
+
     fn with(
         mut self,
         name: &'static str,
@@ -120,9 +125,10 @@ pub(super) fn all() -> Vec<Scenario> {
         Scenario::new(
             "terminal failure",
             &["fail terminal broken"; 6],
-            &["0 PUT", "17* actuate k1", "17* observe k1"],
-        ),
-        Scenario::new("mismatch", &["count 4"; 6], &["0 PUT", "23* actuate k1"]),
+            &["0 PUT", "17* actuate k1", "17 observe k1"],
+        )
+        .only_calls(),
+        Scenario::new("mismatch", &["count 4"; 6], &["0 PUT", "23* actuate k1"]).only_calls(),
         Scenario::new(
             "abandon",
             &["fail retryable busy"; 6],
@@ -189,7 +195,7 @@ pub(super) fn all() -> Vec<Scenario> {
         let script: &[&str] = &["fail retryable busy"];
         let lines = ["0 PUT", "18* actuate k1", "0* actuate k1", "0 observe k1"];
         let scenario = Scenario::new(name, script, &lines);
-        Scenario { only_calls: true, ..scenario }.with(name, capabilities, on_unknown)
+        scenario.only_calls().with(name, capabilities, on_unknown)
     }));
     all
 }
