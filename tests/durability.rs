@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use super::support::{SCALECTL, World};
 
-/// One system call of a trace, in the order in which they ended or were executed.
+/// One system call of a trace, in the order in which they began.
 #[derive(Debug)]
 enum Seen {
     LedgerWrite,
@@ -19,10 +19,11 @@ enum Seen {
 
 /// `strace -y` shows the path of every descriptor, so that a line tells all.
 fn seen(line: &str) -> Option<Seen> {
-    // A call that was interrupted by another process's line is told when it ends, an exec when it
-    // begins: both are the worse case for what is shown here.
+    // Calls are told when they begin. The thread that writes, syncs and spawns is one and the same,
+    // and does one after the other, so that what begins later comes after what is over.
     let call = line.split_whitespace().nth(2)?;
-    let is_sync = call.starts_with("fsync(") || call.starts_with("fdatasync(");
+    let is_sync = (call.starts_with("fsync(") || call.starts_with("fdatasync("))
+        && (line.ends_with("= 0") || line.ends_with("<unfinished ...>"));
     if line.contains("ledger.db-wal>") {
         let is_write = call.starts_with("pwrite64(") || call.starts_with("write(");
         return is_write.then_some(Seen::LedgerWrite).or(is_sync.then_some(Seen::LedgerSync));
