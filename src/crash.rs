@@ -2,7 +2,12 @@
 //!
 //! Under the feature `testing`, `SCALECTL_TEST_CRASH=NAME#N` kills the process with SIGKILL at the
 //! N-th time (from 1) that it passes the point, after the name was written to the file that
-//! `SCALECTL_TEST_CRASH_MARK` names: a test must see that mark, or it has proved nothing.
+//! `SCALECTL_TEST_CRASH_MARK` names: a test must see that mark, or it has proved nothing. Where
+//! `SCALECTL_TEST_CRASH_TRACE` names a file, every point that is passed is a line of it, and N counts
+//! these lines: those of this process and of the guards that it starts. Without it, N counts what
+//! one process passes.
+
+use std::ffi::OsString;
 
 /// A place where a test lets the process die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,21 @@ impl CrashPoint {
     }
 }
 
+/// What a guard must know to die as well, and nobody else.
+#[cfg(feature = "testing")]
+pub const VARIABLES: [&str; 3] =
+    ["SCALECTL_TEST_CRASH", "SCALECTL_TEST_CRASH_MARK", "SCALECTL_TEST_CRASH_TRACE"];
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const VARIABLES: [&str; 0] = [];
+
+/// The orders of a test, for a guard that is about to be spawned.
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn environment() -> impl Iterator<Item = (OsString, OsString)> {
+    VARIABLES.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+}
+
 /// Dies here, if a test asked for it.
 #[cfg(feature = "testing")]
 #[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
@@ -64,6 +84,7 @@ pub fn hit(point: CrashPoint) {
     use std::sync::atomic::{AtomicU32, Ordering};
     static PASSED: AtomicU32 = AtomicU32::new(0);
 
+    let traced = std::env::var_os("SCALECTL_TEST_CRASH_TRACE").map(|path| trace(&path, point));
     let Ok(wanted) = std::env::var("SCALECTL_TEST_CRASH") else {
         return;
     };
@@ -72,7 +93,7 @@ pub fn hit(point: CrashPoint) {
         return;
     }
     let passed = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
-    if count.parse() != Ok(passed) {
+    if count.parse() != Ok(traced.unwrap_or(passed)) {
         return;
     }
     if let Ok(mark) = std::env::var("SCALECTL_TEST_CRASH_MARK") {
@@ -81,6 +102,18 @@ pub fn hit(point: CrashPoint) {
     let this = rustix::process::getpid();
     rustix::process::kill_process(this, rustix::process::Signal::KILL)
         .expect("BUG: a process may kill itself");
+}
+
+/// Appends the point to the trace and answers how often it is there.
+#[cfg(feature = "testing")]
+fn trace(path: &std::ffi::OsStr, point: CrashPoint) -> u32 {
+    use std::io::Write as _;
+    let file = std::fs::File::options().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(format!("{}\n", point.as_str()).as_bytes()))
+        .expect("BUG: the test's trace can be written");
+    let text = std::fs::read_to_string(path).expect("BUG: the test's trace can be read");
+    let passed = text.lines().filter(|line| *line == point.as_str()).count();
+    u32::try_from(passed).expect("BUG: a test is short")
 }
 
 /// Nothing, in a release build.

@@ -203,7 +203,9 @@ fn the_fake_does_what_its_script_says() {
         assert_eq!(fake.apply(&fake.request(&key, 1, 5)), expected, "{line}");
         let log = fs::read_to_string(fake.dir.path().join("effects.log")).unwrap_or_default();
         assert_eq!(log.len() > effects.len(), has_effect, "{line}");
-        assert!(!has_effect || log.lines().last().expect(line).starts_with(&format!("{key} 1 5 ")));
+        let count = line.strip_prefix("count ").unwrap_or("5");
+        let logged = format!("{key} 1 {count} ");
+        assert!(!has_effect || log.lines().last().expect(line).starts_with(&logged), "{log}");
         effects = log;
     }
     assert_eq!(fake.apply(&fake.request("k99", 1, 2)), "succeeded 2", "ok is the default");

@@ -4,6 +4,9 @@
 
 mod actuator;
 mod bad_input;
+mod children;
+mod crash;
+mod durability;
 mod example_actuators;
 mod guard;
 mod local_adapter;

@@ -241,6 +241,36 @@ pub fn remove_call(dir: &Path, call_id: &CallId) -> Result<(), CallError> {
     }
 }
 
+/// Removes the files of calls that ended or never began at least `age` ago, and answers how many.
+///
+/// A crash between the file and the commit of its call leaves one that no ledger knows of. A file
+/// that may still prove something to another ledger is not told from those, so `age` must be so
+/// long that no file says the same: the deadline of the call is long over by then. What is locked,
+/// unproved or nonsense stays.
+pub fn sweep(dir: &Path, age: DurationMs) -> Result<usize, CallError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(failed("listing the directory of call files", dir)(error)),
+    };
+    let until = wall_now().minus(age);
+    let mut removed = 0;
+    for entry in entries.flatten() {
+        let modified = entry.metadata().map_or(i64::MAX, |found| found.mtime());
+        let name = entry.file_name();
+        let call_id = name.to_str().and_then(|name| name.parse::<CallId>().ok());
+        let Some(call_id) = call_id.filter(|_| modified < until.as_micros() / 1_000_000) else {
+            continue;
+        };
+        let sight = look(dir, &call_id);
+        if matches!(sight, Ok(CallSight::Known(CallProof::Ended { .. }))) {
+            remove_call(dir, &call_id)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
 fn open(path: &Path) -> Result<Option<File>, CallError> {
     match File::options().read(true).append(true).open(path) {
         Ok(file) => Ok(Some(file)),

@@ -28,6 +28,7 @@ use super::process::{protect_descriptors, spawn_in_place};
 use super::procfs::{self, Session};
 use super::signals::Signals;
 use super::supervise::wait_for;
+use crate::crash::{self, CrashPoint};
 
 /// How long the actuator may go on after it was asked to end.
 const GRACE_MS: u64 = 5000;
@@ -61,6 +62,7 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> u8 {
     match done {
         Ok((mut guard, orders)) => {
             let how = guard.keep(&orders);
+            crash::hit(CrashPoint::GuardBeforeEnded);
             match guard.write(&ended_line(&how, wall_now())) {
                 Ok(()) => EXIT_OK,
                 Err(_) => EXIT_INTERNAL,
@@ -161,11 +163,13 @@ impl Guard {
             return not_started("its deadline passed before");
         }
         let Session { id, leader_start_ticks } = self.session;
+        crash::hit(CrashPoint::GuardBeforeSession);
         // Durable before the effect: if we are killed from here on, this line leads to whatever
         // we have started.
         self.write(&format!("session {id} {leader_start_ticks}\n"))
             .and_then(|()| self.file.sync_data())
             .map_err(|error| CallEnd::NotStarted(format!("writing the call file: {error}")))?;
+        crash::hit(CrashPoint::GuardAfterSession);
         if self.is_orphaned() {
             return not_started("its parent was gone");
         }
@@ -174,6 +178,7 @@ impl Guard {
         }
         let mut child = spawn_in_place(&orders.program, &orders.args)
             .map_err(|error| CallEnd::NotStarted(error.to_string()))?;
+        crash::hit(CrashPoint::GuardAfterSpawn);
         let pid = Pid::from_child(&child);
         let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
             // It ran for a moment, so this is not the same as never started.

@@ -18,6 +18,7 @@ use super::process::{
 };
 use super::signals;
 use super::supervise::{Hold, supervise};
+use crate::crash::{self, CrashPoint};
 use crate::domain::id::CallId;
 use crate::domain::time::DurationMs;
 
@@ -56,10 +57,11 @@ pub fn run_guarded(
     let guard = ChildSpec {
         program: own_exe.to_owned(),
         args: guard_args(file.as_raw_fd(), limits.deadline, spec),
-        env: spec.env.clone(),
+        env: spec.env.iter().cloned().chain(crash::environment()).collect(),
         current_dir: spec.current_dir.clone(),
     };
     let child = spawn_piped(&guard, Group::Ours, Some(&file));
+    crash::hit(CrashPoint::AfterSpawn);
     // From here on the lock is the guard's alone.
     drop(file);
     let child = child.map_err(|error| not_started(&error))?;

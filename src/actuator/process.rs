@@ -19,6 +19,7 @@ use super::error::SpawnError;
 use super::host::Deadline;
 use super::signals;
 use super::supervise::{Hold, supervise};
+use crate::crash;
 use crate::domain::time::DurationMs;
 
 /// Attempts to start a program whose file is still open for writing somewhere (ETXTBSY).
@@ -201,6 +202,9 @@ pub(super) fn spawn_piped(
 pub(super) fn spawn_in_place(program: &Path, args: &[OsString]) -> Result<Child, SpawnError> {
     let mut command = command(program, Group::Own);
     command.args(args);
+    for name in crash::VARIABLES {
+        command.env_remove(name);
+    }
     let spec = ChildSpec {
         program: program.to_owned(),
         args: Vec::new(),

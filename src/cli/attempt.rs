@@ -4,7 +4,6 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use super::app::App;
-use super::escape::escape_lines;
 use super::intent::KeyArg;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -70,10 +69,11 @@ fn show(args: &ShowArgs, app: &mut App, _out: &mut Out) -> Outcome {
         .name(key.as_str());
     if args.stderr {
         let last = calls.last().and_then(|(call, _)| session.kept_stderr(call.call_id.as_str()));
-        return Ok(match last {
-            Some(text) => answer.line(escape_lines(text.trim_end_matches('\n')).into_owned()),
-            None => answer.warning("no_stderr", "no stderr of this key is kept on this host"),
-        });
+        let Some(text) = last else {
+            return Ok(answer.warning("no_stderr", "no stderr of this key is kept on this host"));
+        };
+        // Each line is a line of the answer, which escapes what else is in it.
+        return Ok(text.lines().fold(answer, Answer::line));
     }
     answer = answer.line(view::headline(&execution));
     for (call, at) in &calls {

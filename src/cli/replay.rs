@@ -115,6 +115,9 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
             }
         }
     }
+    if !args.dry_run {
+        app.session()?.sweep_calls();
+    }
     Ok(table_of(&rows))
 }
 

@@ -17,7 +17,7 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::{Binding, RegisteredActuator};
+use crate::domain::scale::service::{Binding, Outdated, RegisteredActuator};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// How long an actuator may take to describe itself.
@@ -260,5 +260,6 @@ pub(crate) fn binding_of(reading: &Reading) -> Binding {
         replicas: Some(reading.replicas),
         ready_replicas: reading.ready_replicas,
         read_at: reading.read_at,
+        outdated: Outdated::default(),
     }
 }

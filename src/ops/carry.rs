@@ -16,7 +16,7 @@ use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::{Drain, RegisteredActuator};
+use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
@@ -205,7 +205,7 @@ impl Session {
         let current = match &found {
             Some(Ok(reading)) => Some(reading.replicas),
             Some(Err(_)) => None,
-            None => state.head.binding.as_ref().and_then(|binding| binding.replicas),
+            None => state.head.binding.as_ref().and_then(Binding::known_replicas),
         };
         let drain = state.head.registration.as_ref().map(|r| r.terms.drain);
         let is_reduction = current.is_none_or(|current| execution.desired() < current);

@@ -11,7 +11,10 @@ use crate::domain::scale::command::{CallEnd, Command};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
+
+/// Far longer than any call and its grace elsewhere: by then a call without a file has ended too.
+const CALL_FILE_AGE: DurationMs = DurationMs::from_secs(86_400);
 
 /// What is known about the end of a call from this host.
 pub(crate) enum End {
@@ -135,6 +138,13 @@ impl Session {
             return;
         }
         if let Err(error) = calls::remove_call(&self.place.calls_dir(), &call.call_id) {
+            self.notice("call_file_left", format!("a call's file was left behind: {error}"));
+        }
+    }
+
+    /// Removes what crashes have left beside the ledger, once it can prove nothing any more.
+    pub fn sweep_calls(&mut self) {
+        if let Err(error) = calls::sweep(&self.place.calls_dir(), CALL_FILE_AGE) {
             self.notice("call_file_left", format!("a call's file was left behind: {error}"));
         }
     }

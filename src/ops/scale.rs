@@ -327,7 +327,7 @@ fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
     let Some(binding) = &state.head.binding else {
         return false;
     };
-    let counted = binding.replicas == Some(desired)
+    let counted = binding.known_replicas() == Some(desired)
         && binding.ready_replicas.is_none_or(|ready| ready == desired);
     let wished = state.head.wanted.as_ref().is_none_or(|c| c.desired_replicas == desired);
     let quiet = state.executions.values().all(|e| !e.is_live() || e.phase.is_finished());

@@ -13,7 +13,7 @@ use crate::domain::id::{
 use crate::domain::scale::command::Command;
 use crate::domain::scale::intent::RetryPolicy;
 use crate::domain::scale::service::{
-    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, QUIET_DEFAULT,
+    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, QUIET_DEFAULT,
     RegisteredActuator, RegisteredMode, Registration, TargetMatch, Terms,
 };
 use crate::domain::scale::state::ServiceHead;
@@ -166,6 +166,7 @@ fn read_target(
                 replicas: None,
                 ready_replicas: None,
                 read_at: session.now(),
+                outdated: Outdated::default(),
             }),
         });
     }

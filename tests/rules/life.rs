@@ -158,6 +158,23 @@ fn what_was_put_behind_a_call_answers_to_what_that_call_left() {
     }
 }
 
+/// What a lost call of ours has left is no change by somebody else: neither its own next attempt nor
+/// what waits behind it is held to a version from before. The uid still is, and so is a later
+/// reading.
+#[test]
+fn nobody_is_held_to_what_our_own_lost_call_has_moved() {
+    for settings in ["match=version", "match=generation", "match=replicas"] {
+        let lost = "put a 5\n start a\n put b 6 queue\n lose a applied\n wait 60s
+            settle a applied\n wait 5s";
+        run(settings, &format!("{lost}\n start b : done started"));
+        run(settings, &format!("{lost}\n recreate other\n start b : target_changed"));
+        run(settings, &format!("{lost}\n bind\n target 9\n start b : target_changed"));
+        let fenced = "put a 5\n start a\n lose a\n fence a\n churn\n settle a never\n wait 5s";
+        run(settings, &format!("{fenced}\n start a : done started"));
+        run(settings, &format!("{fenced}\n bind\n target 9\n start a : target_changed"));
+    }
+}
+
 #[test]
 fn a_queued_intent_overtakes_a_retryable_failure() {
     run(

@@ -13,7 +13,7 @@ use scalectl::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyGate, Po
 use scalectl::domain::scale::provenance::{Claim, Provenance};
 use scalectl::domain::scale::rejection::Rejection;
 use scalectl::domain::scale::service::{
-    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredActuator,
+    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
     RegisteredMode, Registration, TargetMatch, Terms,
 };
 use scalectl::domain::scale::state::ServiceState;
@@ -196,6 +196,7 @@ impl World {
             replicas: Some(reading.replicas),
             ready_replicas: reading.ready_replicas,
             read_at: reading.read_at,
+            outdated: Outdated::default(),
         }
     }
 

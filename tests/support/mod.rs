@@ -33,6 +33,62 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+/// The processes of a call under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallProcesses {
+    /// The guard, which leads the session.
+    pub(crate) guard: i32,
+    /// The actuator, which leads the group.
+    pub(crate) group: i32,
+}
+
+impl CallProcesses {
+    fn parse(text: &str) -> Option<Self> {
+        let pid = |word: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(word))?;
+            line.trim().split(' ').next()?.parse().ok()
+        };
+        let is_over = text.contains("ended ");
+        Some(Self { guard: pid("session")?, group: pid("group")? }).filter(|_| !is_over)
+    }
+}
+
+/// The fields of `/proc/PID/stat` after the name, from the state on; none for who is gone.
+fn stat_of(pid: i32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields = stat.rsplit(") ").next()?.split(' ').map(str::to_owned).collect();
+    Some(fields)
+}
+
+/// Whether a process is there and not only a zombie.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    stat_of(pid).is_some_and(|fields| fields[0] != "Z")
+}
+
+fn pids() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The living processes of a process group.
+pub(crate) fn group_members(group: i32) -> Vec<i32> {
+    let is_member = |pid: &i32| {
+        stat_of(*pid).is_some_and(|fields| fields[0] != "Z" && fields[2] == group.to_string())
+    };
+    pids().into_iter().filter(is_member).collect()
+}
+
+/// The living processes with such a command line.
+pub(crate) fn processes(is_meant: impl Fn(&[&str]) -> bool) -> Vec<i32> {
+    let is_one = |pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let words: Vec<&str> = line.trim_end_matches('\0').split('\0').collect();
+        is_meant(&words) && is_alive(*pid)
+    };
+    pids().into_iter().filter(is_one).collect()
+}
+
 impl Ran {
     /// Asserts the exit code and returns the run.
     #[track_caller]
@@ -85,8 +141,15 @@ impl World {
 
     /// The same without any service.
     pub(crate) fn init_fake(&self) {
+        self.init_fake_that(&["inspect", "lookup", "fence"]);
+    }
+
+    /// The same with a fake that can do other things.
+    pub(crate) fn init_fake_that(&self, capabilities: &[&str]) {
         std::fs::create_dir_all(self.fake_dir()).unwrap();
-        std::fs::write(self.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n").unwrap();
+        let mut lines = capabilities.join("\n");
+        lines.extend((!capabilities.is_empty()).then_some('\n'));
+        std::fs::write(self.fake_dir().join("capabilities"), lines).unwrap();
         self.run("init").exits(0);
         let policy = self.path("all.cedar");
         std::fs::write(&policy, "@id(\"all\")\npermit(principal, action, resource);\n").unwrap();
@@ -108,6 +171,11 @@ impl World {
     /// A ledger with the starter policy, the bundled `local` actuator as `procs`, and the service
     /// `web` (0 to 10 replicas, writer `ops`).
     pub(crate) fn with_local() -> Self {
+        Self::with_local_running("sleep 300")
+    }
+
+    /// The same with another command of its replicas.
+    pub(crate) fn with_local_running(command: &str) -> Self {
         let world = Self::new();
         world.run("init --starter-policy local").exits(0);
         world
@@ -125,11 +193,19 @@ impl World {
                 "--grace",
                 "1s",
                 "--command",
-                "sleep 300",
+                command,
             ])
             .exits(0);
         world.run("service put web --actuator procs --writer ops --max 10 --backoff 0s").exits(0);
         world
+    }
+
+    /// A world that is now as this one is, and goes its own way from here on.
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = Self::new();
+        copy.env.clone_from(&self.env);
+        copy_dir(self.dir.path(), copy.dir.path());
+        copy
     }
 
     /// Sets a variable for every later run.
@@ -153,6 +229,31 @@ impl World {
     /// A path in the world's HOME.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.dir.path().join(relative)
+    }
+
+    /// Waits until something is so, for at most ten seconds.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        for _ in 0..2000 {
+            if is_so() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        panic!("it never came true that {what}: {:#?}", self.run("log"));
+    }
+
+    /// The processes of the one call that is under way, from its call file.
+    pub(crate) fn call_file(&self) -> CallProcesses {
+        let dir = self.path(".local/state/scalectl/calls");
+        let mut found = None;
+        self.until("a call has its group", || {
+            let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+            let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+            found = texts.into_iter().find_map(|text| CallProcesses::parse(&text));
+            found.is_some()
+        });
+        found.unwrap()
     }
 
     /// The default ledger.
@@ -248,6 +349,19 @@ impl World {
     pub(crate) fn json(&self, line: &str) -> Ran {
         // First, because a line may end with the command of an actuator.
         self.run(&format!("-o json {line}"))
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            std::fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }
 

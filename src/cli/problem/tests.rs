@@ -77,6 +77,7 @@ fn call() -> Call {
         deadline_boot_ms: 90_000,
         deadline_at: clock("14:03:31"),
         base: Base {
+            outdated: false,
             target_uid: id("7f3c"),
             target_resource_version: id("88123"),
             generation: None,

@@ -26,6 +26,9 @@ pub struct Base {
     /// The declared count; none where nobody could say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<Replicas>,
+    /// Whether the version and the generation were older than a call of ours.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
 }
 
 /// One call of the actuator, made durable before its child is spawned.

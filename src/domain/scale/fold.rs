@@ -7,7 +7,7 @@ use super::attempt::{Pending, RecordedResult, ResultSource};
 use super::event::{Event, EventBody};
 use super::execution::{Execution, FailureCause, Outcome, Phase};
 use super::observation::{ObservationStatus, Reading, ReadingVerdict};
-use super::service::Binding;
+use super::service::{Binding, Outdated};
 use super::state::{Direction, IllegalEvent, LastEffect, ServiceHead, illegal};
 use crate::domain::id::{Replicas, TargetResourceVersion};
 use crate::domain::time::Timestamp;
@@ -71,13 +71,17 @@ impl Execution {
             (Phase::Started { call }, EventBody::AttemptLost { attempt, .. })
                 if call.attempt == *attempt =>
             {
-                self.apply_loss(event);
+                self.apply_loss(head, event);
             }
             (Phase::RecoveryPending { .. }, EventBody::CallEnded { ended_at, .. }) => {
                 self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
             }
             (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
                 self.update_pending(event, |pending| pending.fenced = true)?;
+                // A fence may be kept in the object itself.
+                if let Some(binding) = &mut head.binding {
+                    binding.outdated.version = true;
+                }
             }
             (_, EventBody::ReadingRecorded { reading, verdict, .. }) => {
                 self.apply_reading(head, reading, *verdict);
@@ -109,7 +113,7 @@ impl Execution {
         illegal(event, self.phase.as_str(), self.key().as_str())
     }
 
-    fn apply_loss(&mut self, event: &Event) {
+    fn apply_loss(&mut self, head: &mut ServiceHead, event: &Event) {
         let EventBody::AttemptLost { why, detail, ended_at, rollback_required, .. } = &event.body
         else {
             return;
@@ -126,6 +130,9 @@ impl Execution {
         };
         self.rollback_required |= rollback_required;
         self.phase = Phase::RecoveryPending { pending };
+        if let Some(binding) = &mut head.binding {
+            binding.outdated = Outdated::ALL;
+        }
     }
 
     fn update_pending(
@@ -223,15 +230,24 @@ impl Execution {
         let Some(binding) = &mut head.binding else {
             return;
         };
+        let Some(recorded) = &self.result else {
+            return;
+        };
         if let Some(version) = version_after {
             binding.target_resource_version = version.clone();
             binding.generation = None;
+            binding.outdated.version = false;
+        } else if recorded.source == ResultSource::Call {
+            binding.outdated.version = true;
         }
-        let observed = self.result.as_ref().and_then(|r| r.result.observed_replicas());
-        if let Some(count) = observed {
+        if let Some(count) = recorded.result.observed_replicas() {
             binding.replicas = Some(count);
             binding.ready_replicas = None;
             binding.read_at = at;
+            binding.outdated.count = false;
+        } else if matches!(recorded.source, ResultSource::Lookup | ResultSource::Attested) {
+            // No call of the key has had or will have an effect, so the count is as it was.
+            binding.outdated.count = false;
         }
     }
 
@@ -270,6 +286,7 @@ impl Execution {
                 replicas: Some(reading.replicas),
                 ready_replicas: reading.ready_replicas,
                 read_at: reading.read_at,
+                outdated: Outdated::default(),
             };
         }
         let confirms = matches!(self.phase, Phase::Succeeded | Phase::Observed);

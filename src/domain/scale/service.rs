@@ -190,6 +190,36 @@ pub struct Binding {
     pub ready_replicas: Option<Replicas>,
     /// When.
     pub read_at: Timestamp,
+    /// What a call of ours may have changed since.
+    #[serde(default, skip_serializing_if = "Outdated::is_nothing")]
+    pub outdated: Outdated,
+}
+
+/// What of a target a call of ours may have changed since it was read: nobody may be held to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outdated {
+    /// The version, and the generation with it.
+    pub version: bool,
+    /// The count.
+    pub count: bool,
+}
+
+impl Outdated {
+    /// After a call that nobody knows the outcome of.
+    pub const ALL: Self = Self { version: true, count: true };
+
+    /// Whether all is as it was read.
+    pub const fn is_nothing(&self) -> bool {
+        !self.version && !self.count
+    }
+}
+
+impl Binding {
+    /// The declared count, unless a call of ours may have changed it since.
+    pub fn known_replicas(&self) -> Option<Replicas> {
+        self.replicas.filter(|_| !self.outdated.count)
+    }
 }
 
 impl Registration {

@@ -12,7 +12,7 @@ use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
 use crate::domain::scale::service::{
-    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredActuator,
+    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
     RegisteredMode, Registration, TargetMatch, Terms,
 };
 use crate::domain::time::{DurationMs, Timestamp};
@@ -75,6 +75,7 @@ fn binding() -> Binding {
         replicas: Some(Replicas::from(3)),
         ready_replicas: None,
         read_at: at(0),
+        outdated: Outdated::default(),
     }
 }
 
@@ -138,6 +139,7 @@ pub(super) fn intent(service: &str, key: &str, revision: u64, dry_run: bool) -> 
         submitted: Submitted { whole_record: false, retry_policy: None },
         terms: terms(),
         base: Base {
+            outdated: false,
             target_uid: id("uid-1"),
             target_resource_version: id("1"),
             generation: None,

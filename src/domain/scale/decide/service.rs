@@ -7,7 +7,7 @@ use crate::domain::scale::gates::{moved, registered};
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
 use crate::domain::scale::rejection::{Rejection, TargetPart};
-use crate::domain::scale::service::{Binding, Registration};
+use crate::domain::scale::service::{Binding, Outdated, Registration};
 
 pub(super) fn register(
     draft: &Draft<'_>,
@@ -185,5 +185,6 @@ fn binding_of(reading: &Reading) -> Binding {
         replicas: Some(reading.replicas),
         ready_replicas: reading.ready_replicas,
         read_at: reading.read_at,
+        outdated: Outdated::default(),
     }
 }

@@ -212,7 +212,7 @@ fn check_may_settle(
         action: PolicyAction::Settle,
         resource: service_resource(registration, draft.context),
         desired: Some(execution.desired()),
-        current: binding.replicas,
+        current: binding.known_replicas(),
         source: draft.context.source.to_owned(),
         reason,
         controller: Some(registration.writer.clone()),

@@ -166,12 +166,14 @@ fn call_of(
             target_resource_version: found.target_resource_version.clone(),
             generation: found.generation,
             replicas: Some(found.replicas),
+            outdated: false,
         },
         Some(Err(_)) | None => Base {
             target_uid: binding.target_uid.clone(),
             target_resource_version: binding.target_resource_version.clone(),
             generation: binding.generation,
-            replicas: binding.replicas,
+            replicas: binding.known_replicas(),
+            outdated: binding.outdated.version,
         },
     };
     Ok(Call {

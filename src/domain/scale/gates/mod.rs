@@ -156,7 +156,7 @@ pub(in crate::domain::scale) fn registered<'s>(
 pub fn fresh_count(binding: &Binding, now: Timestamp) -> Option<Replicas> {
     let is_fresh =
         now.since(binding.read_at) < COUNT_AGE_MAX && binding.read_at <= now.plus(CLOCK_SKEW_MAX);
-    binding.replicas.filter(|_| is_fresh)
+    binding.known_replicas().filter(|_| is_fresh)
 }
 
 /// What keeps other intents of the service from starting, if anything does.

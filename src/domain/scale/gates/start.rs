@@ -116,13 +116,14 @@ fn current_at_start(
         Some(Ok(reading)) => Ok(Some(reading.replicas)),
         Some(Err(why)) => Err(unknown(why)),
         None if can_read => Err(unknown("nobody has tried")),
-        None => Ok(binding.replicas),
+        None => Ok(binding.known_replicas()),
     }
 }
 
 /// Holds the target as just read against what the wish was made from. The first attempt answers to
 /// the reading at put; a later one, and one that was put behind a call, to what our own results and
-/// readings have made of it since.
+/// readings have made of it since. Nobody is held to what a call of ours may have changed: only the
+/// uid is asked then.
 fn check_found(
     registration: &Registration,
     binding: &Binding,
@@ -146,9 +147,13 @@ fn check_found(
     let has_moved = execution.attempts > 0 || execution.intent.behind.is_some();
     let basis = if has_moved { "last read" } else { "put for" };
     let (version, generation, replicas) = if has_moved {
-        (&binding.target_resource_version, binding.generation, binding.replicas)
+        let generation = binding.generation.filter(|_| !binding.outdated.version);
+        let version = Some(&binding.target_resource_version).filter(|_| !binding.outdated.version);
+        (version, generation, binding.known_replicas())
     } else {
-        (&base.target_resource_version, base.generation, base.replicas)
+        let generation = base.generation.filter(|_| !base.outdated);
+        let version = Some(&base.target_resource_version).filter(|_| !base.outdated);
+        (version, generation, base.replicas)
     };
     match (execution.intent.terms.target_match, generation, found.generation, replicas) {
         (TargetMatch::Generation, Some(expected), Some(actual), _) => {
@@ -157,13 +162,15 @@ fn check_found(
         (TargetMatch::Replicas, _, _, Some(expected)) => {
             moved(registration, TargetPart::Replicas, basis, &expected, &found.replicas)?;
         }
-        (TargetMatch::Version | TargetMatch::Generation | TargetMatch::Replicas, ..) => moved(
-            registration,
-            TargetPart::Version,
-            basis,
-            &version.as_str(),
-            &found.target_resource_version.as_str(),
-        )?,
+        // Results tell a version and no generation, and the version moves with more than a wish.
+        (TargetMatch::Generation, None, Some(_), _) | (TargetMatch::Replicas, _, _, None)
+            if has_moved => {}
+        (TargetMatch::Version | TargetMatch::Generation | TargetMatch::Replicas, ..) => {
+            if let Some(expected) = version {
+                let actual = found.target_resource_version.as_str();
+                moved(registration, TargetPart::Version, basis, &expected.as_str(), &actual)?;
+            }
+        }
     }
     passed(format!("uid {}, count {}", found.target_uid, found.replicas))
 }
