@@ -7,4 +7,5 @@ mod guard;
 mod local_adapter;
 mod rules;
 mod support;
+mod surface;
 mod walk;

@@ -29,10 +29,7 @@ impl Noun {
     /// The noun as a subcommand.
     pub(crate) fn command(&self) -> Command {
         // The arguments come first: flattened ones would bring the words of their own type along.
-        (self.augment)(Command::new(self.name))
-            .about(self.about)
-            .long_about(None)
-            .hide(self.hidden)
+        (self.augment)(Command::new(self.name)).about(self.about).long_about(None).hide(self.hidden)
     }
 }
 

@@ -94,9 +94,13 @@ pub(super) fn target_changed(
     let p = p.values(expected, actual);
     let service = service.as_str();
     match part {
-        TargetPart::Uid => p
-            .hint("it is another object. If that one is meant")
-            .run(c.command(&["service", "bind", service, "--accept-uid", actual])),
+        TargetPart::Uid => p.hint("it is another object. If that one is meant").run(c.command(&[
+            "service",
+            "bind",
+            service,
+            "--accept-uid",
+            actual,
+        ])),
         TargetPart::Version | TargetPart::Generation | TargetPart::Replicas => p
             .hint("somebody else changed it: look at what is there, then wish anew")
             .run(c.command(&["service", "bind", service]))
