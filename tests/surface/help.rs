@@ -31,7 +31,7 @@ fn the_help_of_every_noun_is_the_committed_one() {
             let (own, common) =
                 help.stdout.split_once(EVERYWHERE).expect("every verb has the common flags");
             assert_eq!(everywhere.get_or_insert_with(|| common.to_owned()), common, "{line}");
-            page.push_str(&format!("scalectl {line} --help\n----\n{}\n\n", own.trim_end()));
+            page.extend(["scalectl ", &line, " --help\n----\n", own.trim_end(), "\n\n"]);
             // Both ways to ask say the same.
             let asked = world.run(&format!("help {line}")).exits(0);
             assert_eq!(asked.stdout, help.stdout, "{line}");

@@ -16,10 +16,20 @@ fn files_below(path: &Path, found: &mut Vec<PathBuf>) {
         let entries = std::fs::read_dir(path).expect("a folder of ours");
         let mut entries: Vec<PathBuf> = entries.map(|entry| entry.expect("one").path()).collect();
         entries.sort();
-        entries.iter().for_each(|entry| files_below(entry, found));
+        for entry in &entries {
+            files_below(entry, found);
+        }
     } else if path.exists() {
         found.push(path.to_owned());
     }
+}
+
+fn files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for place in PLACES {
+        files_below(&in_repository(place), &mut files);
+    }
+    files
 }
 
 /// The words of the first command of a shell line, as far as our lines need it: quotes, escapes,
@@ -33,7 +43,6 @@ fn words_of(line: &str) -> Vec<String> {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (Some('"') | None, '\\') => word.get_or_insert_default().extend(rest.next()),
-            (Some(_), c) => word.get_or_insert_default().push(c),
             (None, '\'' | '"') => {
                 quote = Some(c);
                 word.get_or_insert_default();
@@ -41,7 +50,7 @@ fn words_of(line: &str) -> Vec<String> {
             (None, '#') if word.is_none() => break,
             (None, '|' | '>' | '<' | ';' | '&') => break,
             (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            (_, c) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
@@ -72,8 +81,7 @@ pub(super) fn refusal_of(words: &[String]) -> Option<String> {
 
 #[test]
 fn every_line_that_is_suggested_can_be_typed() {
-    let mut files = Vec::new();
-    PLACES.iter().for_each(|place| files_below(&in_repository(place), &mut files));
+    let files = files();
     let mut wrong = Vec::new();
     let mut seen = 0;
     for file in &files {
@@ -108,8 +116,7 @@ fn is_prose(line: &str) -> bool {
 /// Commands inside of sentences are cut short; their verbs must still be there.
 #[test]
 fn every_verb_that_a_sentence_names_is_there() {
-    let mut files = Vec::new();
-    PLACES.iter().for_each(|place| files_below(&in_repository(place), &mut files));
+    let files = files();
     let root = whole_command();
     let mut wrong = Vec::new();
     for file in &files {

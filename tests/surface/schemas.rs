@@ -90,12 +90,11 @@ fn agree<T: DeserializeOwned>(schema: &Schema, document: &Value) -> bool {
     read.is_ok()
 }
 
+/// Values with their verdicts, and the members that are put through them.
+type Kind<'a> = (&'a [(&'a str, bool)], &'a [&'a str]);
+
 /// Puts a good document through every change, and holds schema and type together.
-fn walk<T: DeserializeOwned>(
-    schema: &Schema,
-    good: &Value,
-    kinds: &[(&[(&str, bool)], &[&str])],
-) -> Vec<Value> {
+fn walk<T: DeserializeOwned>(schema: &Schema, good: &Value, kinds: &[Kind<'_>]) -> Vec<Value> {
     let mut refused = Vec::new();
     assert!(agree::<T>(schema, good));
     for (changes, members) in kinds {
@@ -257,8 +256,8 @@ fn a_request_fits_its_schema_exactly_if_it_is_read() {
 fn last_request(asked: &Path) -> Value {
     let text = std::fs::read_to_string(asked).expect("it was asked");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let applies = lines.filter(|request| request["op"] == "apply");
-    applies.last().expect("an apply")["request"].clone()
+    let mut applies = lines.filter(|request| request["op"] == "apply");
+    applies.next_back().expect("an apply")["request"].clone()
 }
 
 #[test]
