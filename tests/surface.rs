@@ -4,6 +4,7 @@
 mod answers;
 mod help;
 mod lines;
+mod readme;
 mod schemas;
 mod shells;
 mod streams;

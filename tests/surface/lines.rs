@@ -11,7 +11,7 @@ use super::in_repository;
 const PLACES: [&str; 6] =
     ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "fixtures/texts", "fixtures/help"];
 
-fn files_below(path: &Path, found: &mut Vec<PathBuf>) {
+pub(super) fn files_below(path: &Path, found: &mut Vec<PathBuf>) {
     if path.is_dir() {
         let entries = std::fs::read_dir(path).expect("a folder of ours");
         let mut entries: Vec<PathBuf> = entries.map(|entry| entry.expect("one").path()).collect();
