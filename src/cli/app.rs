@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::args::whole_number;
 use super::fault::Fault;
 use super::output::{Format, LedgerShown};
 use super::problem::{Problem, ProblemContext};
@@ -358,7 +359,7 @@ impl App {
             let state = session.load_service(&service)?;
             IntentRevision::new(state.head.latest_revision).map_err(|_| missing())?
         } else {
-            let number: u64 = revision.parse().map_err(|_| {
+            let number = whole_number(revision).map_err(|_| {
                 Fault::usage(
                     "invalid_key",
                     format!("{word}: after @ comes an intent revision or latest"),

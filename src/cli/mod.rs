@@ -5,6 +5,7 @@
 //! crash or needs to.
 
 mod app;
+mod args;
 mod fault;
 mod noun;
 mod view;

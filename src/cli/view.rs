@@ -141,7 +141,8 @@ pub(crate) fn exit_of(class: Option<Class>) -> Exit {
     class.map_or(Exit::Ok, Exit::from)
 }
 
-const fn applied(effect: Effect) -> Applied {
+/// Whether an effect is one, in the words of answers.
+pub(crate) const fn applied(effect: Effect) -> Applied {
     match effect {
         Effect::None => Applied::No,
         Effect::Applied => Applied::Yes,
