@@ -403,7 +403,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fi
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "list" -d 'List the registered actuators'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "show" -d 'Show one actuator'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "run" -d 'Be a bundled actuator: reads one request from stdin, writes one answer to stdout'
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "check" -d 'Hold an actuator against the protocol; needs a workload that may be scaled'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "check" -d 'Hold an actuator against the protocol, on a workload that is for checks only'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l timeout -d 'How long one call may take, up to 870s [default: 60s]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -453,7 +453,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local" -d 'Replicas are processes of this host'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "exec" -d 'Commands of yours, with the members of the target and the wish filled in'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local-replica" -d 'Internal: becomes one replica'
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l workload -d 'A workload that the check may scale up, down and to nothing' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l workload -d 'A workload that the check may scale up, down and to nothing, and that no service will use [default: scalectl-check]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
