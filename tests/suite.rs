@@ -13,4 +13,5 @@ mod local_adapter;
 mod policy;
 mod rules;
 mod support;
+mod surface;
 mod walk;

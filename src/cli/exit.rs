@@ -135,7 +135,7 @@ impl Exit {
             Self::Unavailable => {
                 row(20, "unavailable", "untouched", "locked or unreachable: same line later")
             }
-            Self::LedgerUnusable => row(21, "ledger_unusable", "untouched", "`scalectl doctor`"),
+            Self::LedgerUnusable => row(21, "ledger_unusable", "untouched", "`scalectl verify`"),
             Self::ExternalOwner => row(22, "external_owner", "untouched", "the owner"),
             Self::Diverged => row(23, "diverged", "differs from the wish", "`scalectl explain`"),
             Self::NotFound => row(24, "not_found", "untouched", "fix the name or the ledger"),

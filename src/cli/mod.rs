@@ -180,9 +180,10 @@ enum Parsed {
 /// Two stages: the noun is picked from the line, and only its arguments are built. All nouns are
 /// built only for help and for words that are none.
 fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
-    let noun = noun_of(args);
-    let Some(noun) = noun else {
-        return without_noun(args);
+    let at = first_word(args);
+    let word = at.map(|at| args[at].to_string_lossy());
+    let Some(noun) = NOUNS.iter().find(|noun| word.as_deref() == Some(noun.name)) else {
+        return without_noun(args, at);
     };
     let command = base().subcommand(noun.command());
     match command.try_get_matches_from(args) {
@@ -191,27 +192,27 @@ fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
     }
 }
 
-/// The first word of the line that is neither a flag nor a flag's value.
-fn noun_of(args: &[OsString]) -> Option<&'static Noun> {
+/// The place of the first word of the line that is neither a flag nor a flag's value.
+fn first_word(args: &[OsString]) -> Option<usize> {
     const WITH_VALUE: [&str; 6] =
         ["--ledger", "--output", "-o", "--actor", "--ref", "--lock-timeout"];
-    let mut words = args.iter().skip(1).map(|word| word.to_string_lossy());
-    while let Some(word) = words.next() {
+    let mut words = args.iter().enumerate().skip(1).map(|(at, word)| (at, word.to_string_lossy()));
+    while let Some((at, word)) = words.next() {
         if WITH_VALUE.contains(&word.as_ref()) {
             words.next();
         } else if !word.starts_with('-') {
-            return NOUNS.iter().find(|noun| noun.name == word);
+            return Some(at);
         }
     }
     None
 }
 
-fn without_noun(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
+fn without_noun(args: &[OsString], first: Option<usize>) -> Result<Parsed, Box<Problem>> {
     if args.len() <= 1 || args[1..].iter().all(|word| word == "--help" || word == "-h") {
         return Ok(Parsed::Help(overview()));
     }
-    if args.get(1).is_some_and(|word| word == "help") {
-        return help_of(&args[2..]);
+    if let Some(at) = first.filter(|at| args[*at] == "help") {
+        return help_of(&args[at + 1..]);
     }
     match whole_command().try_get_matches_from(args) {
         Ok(_) => Ok(Parsed::Help(overview())),

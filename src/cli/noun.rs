@@ -28,6 +28,7 @@ pub(crate) struct Noun {
 impl Noun {
     /// The noun as a subcommand.
     pub(crate) fn command(&self) -> Command {
-        (self.augment)(Command::new(self.name).about(self.about).hide(self.hidden))
+        // The arguments come first: flattened ones would bring the words of their own type along.
+        (self.augment)(Command::new(self.name)).about(self.about).long_about(None).hide(self.hidden)
     }
 }

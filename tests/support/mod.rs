@@ -3,6 +3,8 @@
 // Each file of tests uses its own part of the world.
 #![allow(dead_code, clippy::unwrap_used, reason = "which parts are used differs")]
 
+pub(crate) mod schema;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 

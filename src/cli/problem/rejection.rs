@@ -114,7 +114,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
         Rejection::ApprovalRequired { service, revision, until } => p
             .fact("proposal", format!("recorded, open for {}", until.since(c.now)))
-            .hint("a colleague answers it, then run this same line again, or add --wait-approval")
+            .hint("a colleague answers it, then run this same line again")
             .run(c.command(&["explain", &at(service, *revision)]))
             .again(c),
         Rejection::Cooldown { service, last, until, .. } => {
@@ -159,13 +159,11 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .hint("fix the name or the ledger, or register it")
             .run(c.command(&["actuator", "put", name, "--", "…"])),
         Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
-        Rejection::ClockSkew { now, mark, .. } => p
+        Rejection::ClockSkew { service, now, mark } => p
             .values(mark.to_string(), now.to_string())
             .fact("behind", mark.since(*now).to_string())
-            .hint(
-                "set the clock of this host; if the ledger's mark is wrong, a person lifts it with",
-            )
-            .run(c.command(&["help", "clock", "accept"])),
+            .hint("set the clock of this host; who has written the mark is told by")
+            .run(c.command(&["log", service.as_str()])),
     }
 }
 

@@ -100,8 +100,6 @@ pub(super) fn target_changed(
             service,
             "--accept-uid",
             actual,
-            "--reason",
-            "…",
         ])),
         TargetPart::Version | TargetPart::Generation | TargetPart::Replicas => p
             .hint("somebody else changed it: look at what is there, then wish anew")

@@ -1,0 +1,656 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_scalectl_global_optspecs
+    string join \n ledger= o/output= actor= ref= lock-timeout= h/help V/version
+end
+
+function __fish_scalectl_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_scalectl_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_scalectl_using_subcommand
+    set -l cmd (__fish_scalectl_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c scalectl -n "__fish_scalectl_needs_command" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_needs_command" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_needs_command" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_needs_command" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_needs_command" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_needs_command" -s V -l version -d 'Print version'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "scale" -d 'Scale a service and wait until it is verified'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "status" -d 'What is wished, what was read, and what needs a person'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "plan" -d 'Walk every gate of a wish; write nothing, exit as the real one would'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "explain" -d 'What happened to a wish, what is known, and the ways out'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "log" -d 'What happened, when, by whom and why; the newest last'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "cooldown" -d 'How long a service still cools: 0 clear, 14 active, 25 unknown'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "intent" -d 'Wishes: put, show, list, withdraw, abandon'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "lease" -d 'Permission for one attempt: acquire, renew, release, show'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuate" -d 'Carry out the next attempt of a wish'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "observe" -d 'Read the target and confirm what became of a wish'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "replay" -d 'Find out what became of a call, and go on from there'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "settle" -d 'Say what became of a call that nobody else can tell'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "attempt" -d 'What the calls of a wish were, and what they said'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, test, template'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "quickstart" -d 'See it work: real processes, a crash on purpose, a recovery'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "schema" -d 'Print the JSON schema of a document, or the Cedar schema'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "exit-codes" -d 'The exit codes, what each says of the target, and what to do'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "completions" -d 'Print the completions for a shell'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "version" -d 'Which scalectl this is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l key -d 'The key that names this wish for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l current-replicas -d 'The count that you believe runs now' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait -d 'Until when to go on: applied, verified or ready' -r -f -a "applied\t''
+verified\t''
+ready\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l timeout -d 'How long to wait for all of it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l controller -d 'Who acts; the registered writer by default' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l queue -d 'Wait behind what is in flight instead of being refused'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l no-wait -d 'Take each step once and wait for nothing'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l dry-run -d 'Walk every gate, write nothing, exit as the real one would'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l check -d 'Exit 26 if anything needs a person'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l key -d 'The key that names this wish for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l current-replicas -d 'The count that you believe runs now' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l queue -d 'Wait behind what is in flight instead of being refused'
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l key -d 'The key that names this wish for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l current-replicas -d 'The count that you believe runs now' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l queue -d 'Wait behind what is in flight instead of being refused'
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l key -d 'Only about this key (a key, SERVICE@REVISION or SERVICE@latest)' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l command -d 'Only what one run of a command wrote' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l since -d 'Only from this instant on: RFC 3339, or a duration ago such as 3h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only before this instant' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only this kind of event' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim)' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position; the last position of a page begins the next' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l limit -d 'The newest so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l no-refused -d 'Leave refusals out'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "put" -d 'Record a wish for a count; nothing is called'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "show" -d 'Show one intent whole'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "list" -d 'List intents, the newest first'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "withdraw" -d 'Take back a wish that has not started'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "abandon" -d 'End a failure that could be tried again'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l replicas -d 'How many replicas are wished' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l file -d 'The whole record as JSON, from a file or from - (stdin)' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l key -d 'The key that names this wish for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l current-replicas -d 'The count that you believe runs now' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l dry-run -d 'Declare a simulation: it is recorded, and never calls anybody'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l queue -d 'Wait behind what is in flight instead of being refused'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l limit -d 'At most so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l unfinished -d 'Only what is under way'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l reason -d 'Why' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "acquire" -d 'Take the permission for the next attempt of a key'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "renew" -d 'Keep a lease longer, never past the fence'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "release" -d 'Give a lease back'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "show" -d 'Show who holds the lease of a key'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l controller -d 'Who acts; the registered writer by default' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l ttl -d 'How long, 1s to 900s' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l lease -d 'The lease that is yours' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l ttl -d 'How long from now, 1s to 900s' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l lease -d 'The lease that is yours' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l controller -d 'Who acts; the registered writer by default' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l lease -d 'The lease that is yours; one is taken where none is held' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l ttl -d 'How long a lease lasts, 1s to 900s' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l simulate -d 'Record a simulation instead: nobody is called, and the key never calls anybody'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l timeout -d 'How long to wait for that' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l wait -d 'Read again until enough readings agree'
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l timeout -d 'How long to wait for that' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l all -d 'Everything that is under way; one bad row never stops the rest'
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l dry-run -d 'Say what would be done first, and do nothing'
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l wait -d 'Wait for what has a known end: a lease, a quiet time, a backoff'
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l applied -d 'It took effect; a reading of the wished count must agree'
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l not-applied -d 'It did not and will not take effect; the same key may then be tried again'
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -f -a "show" -d 'Show the attempts of a key'
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l stderr -d 'Print what the last call wrote to stderr; kept on the host that made the call'
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l starter-policy -d 'Set a policy to start with; without one, whatever touches a target is denied' -r -f -a "local\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "put" -d 'Register an actuator and bind its command on this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "bind" -d 'Bind a registered actuator to a command of this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "list" -d 'List the registered actuators'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "show" -d 'Show one actuator'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "run" -d 'Be a bundled actuator: reads one request from stdin, writes one answer to stdout'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "check" -d 'Hold an actuator against the protocol, on a workload that is for checks only'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l timeout -d 'How long one call may take, up to 870s [default: 60s]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local" -d 'Replicas are processes of this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "exec" -d 'Commands of yours, with the members of the target and the wish filled in'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local-replica" -d 'Internal: becomes one replica'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l workload -d 'A workload that the check may scale up, down and to nothing, and that no service will use [default: scalectl-check]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "show" -d 'Show one service'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "list" -d 'List the services'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "bind" -d 'Read the target of a service and record what it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l expect-revision -d 'The unit revision that you know of; 0 for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actuator -d 'Who carries a wish out' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l mode -d 'Who may change the count: native, delegated, external_hpa (hpa), external_keda (keda)' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l writer -d 'The one controller that may act [default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l min -d 'The least that may be wished [default: 0]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l max -d 'The most that may be wished' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l workload -d 'What the target is called [default: the service\'s name]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l cluster -d 'The cluster [default: as inspected]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l runtime -d 'The runtime [default: as inspected]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l target-uid -d 'The identity of the object, where nobody can inspect it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l target-version -d 'The version of the object, where nobody can inspect it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l target-match -d 'What of the target must not have moved since the put' -r -f -a "version\t''
+generation\t''
+replicas\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l readings -d 'How many readings must agree, as N or N/INTERVAL [default: 2 where the actuator can inspect]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l converge-on -d 'Which count must be the wished one' -r -f -a "ready\t''
+declared\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l on-unknown -d 'What may happen after an unknown outcome' -r -f -a "retry_same_key\t''
+observe_first\t''
+halt\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l quiet -d 'How long a late effect is waited for after an unknown call [default: 60s; local: 0s]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l drain -d 'Whether a reduction needs evidence' -r -f -a "required\t''
+none\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l cooldown -d 'How long a change cools, or none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l fences -d 'Who makes the fences' -r -f -a "minted\t''
+external\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts a wish may use, 1 to 8 [default: 3]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h [default: 5s]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l label -d 'A label NAME=VALUE; an empty value takes it away; may be repeated' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l accept-uid -d 'The identity of the new object, where it was recreated and the new one is meant' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "put" -d 'Check a policy and let it hold from now on'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "show" -d 'Show the policy that holds'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "test" -d 'Ask the policy about a wish, and see every rule'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "template" -d 'Print a policy to start from'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l expect-digest -d 'The digest that you believe holds, or its beginning; empty for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l action -d 'Another action than the ones that the change asks for' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l current -d 'The count to take for the current one' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l os-user -d 'The operating system\'s user to ask for' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l thorough -d 'Check the indexes of the database too'
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l dir -d 'The directory that it makes [default: ~/scalectl-quickstart]' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l remove -d 'Stop what it started and delete its directory'
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
