@@ -6,5 +6,6 @@ mod example_actuators;
 mod guard;
 mod local_adapter;
 mod rules;
+mod standing;
 mod support;
 mod walk;

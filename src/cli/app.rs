@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::fault::Fault;
-use super::output::{Format, LedgerShown};
+use super::output::{Format, LedgerShown, Recorded};
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
 use crate::domain::id::{ExecutionKey, IntentRevision, LedgerId, ServiceName};
@@ -156,7 +156,10 @@ impl App {
         if let Some(instant) = self.environment.text("SCALECTL_TEST_NOW")
             && let Ok(instant) = instant.parse()
         {
-            return Clock::starting_at(instant);
+            return match self.environment.text("SCALECTL_TEST_CLOCK") {
+                Some("still") => Clock::still(instant),
+                _ => Clock::starting_at(instant),
+            };
         }
         Clock::system()
     }
@@ -335,6 +338,10 @@ impl App {
                 context.program = vec!["scalectl".into(), "--ledger".into(), chosen.shown.clone()];
             }
             context.ledger = Some(format!("{}, {}", chosen.shown, chosen.why));
+        }
+        if let Some(session) = self.opened() {
+            context.recorded = if session.recorded { Recorded::Yes } else { Recorded::No };
+            context.applied = super::view::applied(session.effect);
         }
         context.verb.clone_from(&self.verb);
         context.line.clone_from(&self.line);

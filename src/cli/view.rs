@@ -13,7 +13,7 @@ use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Class;
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::standing;
-use crate::domain::scale::state::ServiceHead;
+use crate::domain::scale::state::{CurrentIntent, ServiceHead};
 use crate::domain::time::Timestamp;
 use crate::ops::report::{Effect, Report};
 
@@ -141,7 +141,8 @@ pub(crate) fn exit_of(class: Option<Class>) -> Exit {
     class.map_or(Exit::Ok, Exit::from)
 }
 
-const fn applied(effect: Effect) -> Applied {
+/// What a command has done to the target, as answers say it.
+pub(crate) const fn applied(effect: Effect) -> Applied {
     match effect {
         Effect::None => Applied::No,
         Effect::Applied => Applied::Yes,
@@ -172,7 +173,30 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     if let Some(observation) = &execution.observation {
         out = out.noun("observation", observation);
     }
+    if exit == Exit::Ok && !standing::holds_now(execution, &report.head) {
+        out = out.warning("not_current", stale_success(report));
+    }
     out.line(headline(execution))
+}
+
+/// What a step warns of that replays a success which no longer holds.
+fn stale_success(report: &Report) -> String {
+    let key = report.execution.key();
+    match newer_than(report) {
+        Some(newer) => format!(
+            "{key} is done, but {} is now at {}@{} = {}",
+            report.execution.intent.service,
+            report.execution.intent.service,
+            newer.intent_revision,
+            newer.desired_replicas
+        ),
+        None => format!("{key} is done, but the newest reading differs from it"),
+    }
+}
+
+/// The newer intent that holds now, where there is one.
+fn newer_than(report: &Report) -> Option<&CurrentIntent> {
+    report.head.current.as_ref().filter(|c| c.execution_key != *report.execution.key())
 }
 
 /// One line about a key for people.
@@ -317,8 +341,7 @@ fn not_current(
     let service = &execution.intent.service;
     let observed = execution.observation.as_ref().map(|observation| observation.observed_at);
     let done = observed.unwrap_or(execution.updated_at);
-    let newer =
-        report.head.current.as_ref().filter(|current| current.execution_key != *execution.key());
+    let newer = newer_than(report);
     let now = newer.map_or_else(
         || {
             let read = report.head.newest_reading.as_ref();
@@ -362,6 +385,11 @@ fn not_current(
 /// The exit of a step on a key.
 pub(crate) fn step_exit(report: &Report) -> Exit {
     exit_of(standing::of_step(&report.execution))
+}
+
+/// The exit of `replay`: what has succeeded is not yet confirmed.
+pub(crate) fn recovered_exit(report: &Report) -> Exit {
+    exit_of(standing::of_observe(&report.execution))
 }
 
 /// The exit of `observe` and `scale`: a success that no longer holds is not one.

@@ -85,8 +85,13 @@ impl World {
 
     /// The same without any service.
     pub(crate) fn init_fake(&self) {
+        self.init_fake_with("inspect\nlookup\nfence\n");
+    }
+
+    /// The same with other capabilities, one a line.
+    pub(crate) fn init_fake_with(&self, capabilities: &str) {
         std::fs::create_dir_all(self.fake_dir()).unwrap();
-        std::fs::write(self.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n").unwrap();
+        std::fs::write(self.fake_dir().join("capabilities"), capabilities).unwrap();
         self.run("init").exits(0);
         let policy = self.path("all.cedar");
         std::fs::write(&policy, "@id(\"all\")\npermit(principal, action, resource);\n").unwrap();
@@ -148,6 +153,54 @@ impl World {
     /// The instant that every later run begins at.
     pub(crate) fn clock(&mut self, instant: &str) -> &mut Self {
         self.set("SCALECTL_TEST_NOW", instant)
+    }
+
+    /// The instant at which every later run, and the fake actuator's clock, stands still.
+    pub(crate) fn still(&mut self, instant: &str) -> &mut Self {
+        std::fs::create_dir_all(self.fake_dir()).unwrap();
+        std::fs::write(self.fake_dir().join("now"), format!("{instant}\n")).unwrap();
+        self.set("SCALECTL_TEST_CLOCK", "still").clock(instant)
+    }
+
+    /// A copy in which everything goes on from here. No process may be at work in this one.
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = Self::new();
+        copy.env.clone_from(&self.env);
+        copy_all(self.dir.path(), copy.dir.path());
+        copy
+    }
+
+    /// Waits until something holds.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        for _ in 0..1000 {
+            if holds(self) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("waited 10 s in vain: {what}");
+    }
+
+    /// Waits until no guard and no actuator of this world is left.
+    #[track_caller]
+    pub(crate) fn await_no_children(&self) {
+        self.until("no process of this world is left", |world| world.children().is_empty());
+    }
+
+    /// The processes of this world: those that carry its path in their environment.
+    pub(crate) fn children(&self) -> Vec<String> {
+        let path = self.dir.path().to_str().unwrap().as_bytes();
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbered = processes
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        numbered
+            .filter(|pid| {
+                let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environment.windows(path.len()).any(|window| window == path)
+            })
+            .collect()
     }
 
     /// A path in the world's HOME.
@@ -232,6 +285,20 @@ impl World {
     /// Runs a line in JSON.
     pub(crate) fn json(&self, line: &str) -> Ran {
         self.run(&format!("{line} -o json"))
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            let mode = entry.metadata().unwrap().permissions();
+            std::fs::create_dir_all(&target).unwrap();
+            copy_all(&entry.path(), &target);
+            std::fs::set_permissions(&target, mode).unwrap();
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }
 

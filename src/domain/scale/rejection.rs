@@ -400,9 +400,9 @@ impl Rejection {
             Self::WrongState { phase, .. } => match **phase {
                 Phase::Rejected => Class::Denied,
                 Phase::Proposed { .. } => Class::ApprovalRequired,
+                Phase::Started { .. } => Class::Held,
+                Phase::RecoveryPending { .. } => Class::Unknown,
                 Phase::Accepted
-                | Phase::Started { .. }
-                | Phase::RecoveryPending { .. }
                 | Phase::Failed { .. }
                 | Phase::Succeeded
                 | Phase::Observed

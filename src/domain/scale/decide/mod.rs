@@ -14,6 +14,7 @@ mod start;
 
 pub use put::{external_lease_id, intended_identity, next_revision};
 pub use settle::verdict_of;
+pub use start::waits_behind;
 
 use super::attempt::Pending;
 use super::command::{Command, Context};
