@@ -32,14 +32,13 @@ struct QuickstartArgs {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = QuickstartArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     super::install_signals()?;
-    let dir = match args.dir {
-        Some(dir) => std::path::absolute(&dir)
-            .map_err(|error| Fault::usage("invalid_dir", format!("{}: {error}", dir.display())))?,
-        None => {
-            let home = app.environment.get("HOME").map(PathBuf::from);
-            home.ok_or_else(|| Fault::usage("no_home", "HOME is not set: name a --dir"))?
-                .join("scalectl-quickstart")
-        }
+    let dir = if let Some(dir) = args.dir {
+        std::path::absolute(&dir)
+            .map_err(|error| Fault::usage("invalid_dir", format!("{}: {error}", dir.display())))?
+    } else {
+        let home = app.environment.get("HOME").map(PathBuf::from);
+        home.ok_or_else(|| Fault::usage("no_home", "HOME is not set: name a --dir"))?
+            .join("scalectl-quickstart")
     };
     let place = app.place()?;
     // In the JSON forms the one document is the answer; the story goes to stderr.
