@@ -6,6 +6,7 @@ mod example_actuators;
 mod guard;
 mod local_adapter;
 mod rules;
+mod scenarios;
 mod standing;
 mod support;
 mod walk;

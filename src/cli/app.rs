@@ -137,6 +137,8 @@ pub(crate) struct App {
     pub(crate) verb: Vec<String>,
     /// The whole line.
     pub(crate) line: Vec<String>,
+    /// The wish of the line, as `plan` and `policy test` take it.
+    pub(crate) wish: Option<String>,
     session: Option<Session>,
 }
 
@@ -147,7 +149,7 @@ impl App {
         verb: Vec<String>,
         line: Vec<String>,
     ) -> Self {
-        Self { globals, environment, verb, line, session: None }
+        Self { globals, environment, verb, line, wish: None, session: None }
     }
 
     /// The clock; a test may set it.
@@ -345,6 +347,7 @@ impl App {
         }
         context.verb.clone_from(&self.verb);
         context.line.clone_from(&self.line);
+        context.wish.clone_from(&self.wish);
         context
     }
 

@@ -7,6 +7,7 @@
 mod app;
 mod fault;
 mod noun;
+mod unwell;
 mod view;
 
 mod actuate;

@@ -155,6 +155,9 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     let mut need = None;
     let next = match &execution.phase {
         Phase::Proposed { .. } => Some(format!("scalectl explain {name}")),
+        Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
+            Some("its fence ran out: wish it anew".to_owned())
+        }
         Phase::Accepted => Some(format!("scalectl actuate {name}")),
         Phase::Started { call } if session.call_seems_ended(call) => {
             // Derived, not stored: the next write records it.

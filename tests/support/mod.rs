@@ -12,6 +12,10 @@ use tempfile::TempDir;
 /// The binary under test, built with the feature `testing`.
 pub(crate) const SCALECTL: &str = env!("CARGO_BIN_EXE_scalectl");
 
+/// The registration of `web` with the fake actuator: no quiet time, no drain, ten at most.
+pub(crate) const SERVICE: &str = "service put web --actuator fake --writer ops --max 10 \
+                                  --quiet 0s --drain none --target-match replicas";
+
 /// The scripted fake actuator.
 pub(crate) fn fake_actuator() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/actuators/fake.sh")
@@ -74,12 +78,7 @@ impl World {
     pub(crate) fn with_fake() -> Self {
         let world = Self::new();
         world.init_fake();
-        world
-            .run(
-                "service put web --actuator fake --writer ops --max 10 --quiet 0s --backoff 0s \
-                   --drain none --target-match replicas",
-            )
-            .exits(0);
+        world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
         world
     }
 
@@ -258,10 +257,14 @@ impl World {
 
     /// Runs a line with something on stdin.
     pub(crate) fn run_with(&self, line: &str, stdin: &[u8]) -> Ran {
+        self.run_args_with(&line.split_whitespace().collect::<Vec<_>>(), stdin)
+    }
+
+    /// Runs words with something on stdin.
+    pub(crate) fn run_args_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
         use std::io::Write as _;
-        let args: Vec<&str> = line.split_whitespace().collect();
         let mut child = self
-            .command(&args)
+            .command(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -273,7 +276,7 @@ impl World {
         let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
-        ran(&args, &output)
+        ran(args, &output)
     }
 
     /// Starts a line and goes on.

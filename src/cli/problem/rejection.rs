@@ -167,10 +167,8 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::ClockSkew { now, mark, .. } => p
             .values(mark.to_string(), now.to_string())
             .fact("behind", mark.since(*now).to_string())
-            .hint(
-                "set the clock of this host; if the ledger's mark is wrong, a person lifts it with",
-            )
-            .run(c.command(&["help", "clock", "accept"])),
+            .hint("set the clock of this host, then run this same line again")
+            .again(c),
     }
 }
 
