@@ -1,9 +1,9 @@
-//! Transcripts: what a person types and reads, line by line, with every rejection and every arrow of
-//! the life of an intent.
+//! Transcripts: what a person types and reads, line by line, with every rejection and every arrow
+//! of the life of an intent.
 //!
 //! A file of `fixtures/scenarios/` is rows that set the scene, and blocks: `$ scalectl …` lines,
-//! `----`, and for each line what it printed (stderr behind `! `) and its exit code. A `|` at the end
-//! of a line picks members of the JSON answer. `SCALECTL_UPDATE_SCENARIOS=1` writes the transcripts
+//! `----`, and for each line what it printed (stderr behind `! `) and its exit code. A `|` at the
+//! end of a line picks members of the JSON answer. `SCALECTL_UPDATE_SCENARIOS=1` writes the transcripts
 //! anew. The clock stands still until a `tick`, so instants and durations are what they are; ids,
 //! digests, paths, processes and hosts are replaced by stable words.
 

@@ -9,4 +9,5 @@ mod rules;
 mod scenarios;
 mod standing;
 mod support;
+mod tidy;
 mod walk;

@@ -153,6 +153,10 @@ impl App {
     }
 
     /// The clock; a test may set it.
+    #[cfg_attr(
+        not(feature = "testing"),
+        expect(clippy::unused_self, reason = "only a test's environment sets the clock")
+    )]
     pub(crate) fn clock(&self) -> Clock {
         #[cfg(feature = "testing")]
         if let Some(instant) = self.environment.text("SCALECTL_TEST_NOW")

@@ -144,11 +144,7 @@ fn table_of(rows: &[Row]) -> Answer {
             Cell::new(&row.execution.intent.service),
             Cell::new(row.execution.revision()),
             Cell::new(row.execution.phase.as_str()),
-            Cell::maybe(
-                row.execution
-                    .outcome()
-                    .map(super::super::domain::scale::execution::Outcome::as_str),
-            ),
+            Cell::maybe(view::outcome_word(&row.execution)),
             Cell::new(row.exit.code()),
             Cell::new(&row.text),
         ]);

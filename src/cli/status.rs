@@ -150,8 +150,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let key = execution.key();
-    let mut outcome =
-        execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str);
+    let mut outcome = view::outcome_word(&execution);
     let mut need = None;
     let next = match &execution.phase {
         Phase::Proposed { .. } => Some(format!("scalectl explain {name}")),

@@ -8,7 +8,7 @@ use super::output::{Answer, Applied, Recorded};
 use super::table::{Cell, Column, Table, Tone};
 use super::unwell;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Class;
@@ -41,7 +41,7 @@ pub(crate) fn execution(execution: &Execution) -> Value {
         "intent_id": execution.intent.wish.intent_id,
         "intent_revision": execution.revision(),
         "state": execution.phase.as_str(),
-        "outcome": execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
+        "outcome": outcome_word(execution),
         "cause": cause,
         "attempt": execution.attempts,
         "max_attempts": execution.intent.wish.retry_policy.max_attempts,
@@ -211,11 +211,16 @@ pub(super) fn newer_than(report: &Report) -> Option<&CurrentIntent> {
     report.head.current.as_ref().filter(|c| c.execution_key != *report.execution.key())
 }
 
+/// The word of an outcome.
+pub(crate) fn outcome_word(execution: &Execution) -> Option<&'static str> {
+    execution.outcome().map(Outcome::as_str)
+}
+
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let outcome =
-        execution.outcome().map(|outcome| format!(" ({})", outcome.as_str())).unwrap_or_default();
+        outcome_word(execution).map(|outcome| format!(" ({outcome})")).unwrap_or_default();
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
         "{}@{}  {from} → {}  {}{outcome}  key {}{dry}",
@@ -330,9 +335,7 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
             if execution.is_live() { Cell::new(execution.revision()) } else { Cell::new("dry") },
             Cell::new(execution.desired()),
             Cell::new(execution.phase.as_str()).tone(tone),
-            Cell::maybe(
-                execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
-            ),
+            Cell::maybe(outcome_word(execution)),
             Cell::new(format!(
                 "{}/{}",
                 execution.attempts, execution.intent.wish.retry_policy.max_attempts

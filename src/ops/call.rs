@@ -110,7 +110,7 @@ pub(crate) fn make(
             ended_at: Some(now),
             stderr: String::new(),
             signal: crate::actuator::signals::installed()
-                .and_then(super::super::actuator::signals::Signals::first),
+                .and_then(crate::actuator::signals::Signals::first),
         },
         Err(error) => Made {
             end: CallEnd::Unknown {
