@@ -3,9 +3,9 @@
 //!
 //! A file of `fixtures/scenarios/` is rows that set the scene, and blocks: `$ scalectl …` lines,
 //! `----`, and for each line what it printed (stderr behind `! `) and its exit code. A `|` at the
-//! end of a line picks members of the JSON answer. `SCALECTL_UPDATE_SCENARIOS=1` writes the transcripts
-//! anew. The clock stands still until a `tick`, so instants and durations are what they are; ids,
-//! digests, paths, processes and hosts are replaced by stable words.
+//! end of a line picks members of the JSON answer. `SCALECTL_UPDATE_SCENARIOS=1` writes the
+//! transcripts anew. The clock stands still until a `tick`, so instants and durations are what they
+//! are; ids, digests, paths, processes and hosts are replaced by stable words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -2,9 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the world")]
 
+mod actuator;
+mod bad_input;
 mod example_actuators;
 mod guard;
 mod local_adapter;
+mod policy;
 mod rules;
 mod scenarios;
 mod standing;

@@ -16,7 +16,7 @@ use crate::adapters::{exec, local};
 use crate::domain::id::{ActuatorName, WorkloadId};
 use crate::domain::scale::service::{Capabilities, RegisteredActuator};
 use crate::domain::time::DurationMs;
-use crate::ops::actuator_check::{Checked, actuator_check};
+use crate::ops::actuator_check::{Check, CheckPlan, Checked, LEDGER_OF_CHECKS};
 use crate::ops::actuator_put::{TypedCommand, actuator_bind, actuator_put};
 
 pub(super) const NOUN: Noun = Noun {
@@ -41,7 +41,7 @@ enum Verb {
     /// Be a bundled actuator: reads one request from stdin, writes one answer to stdout
     #[command(subcommand)]
     Run(Bundled),
-    /// Hold an actuator against the protocol; needs a workload that may be scaled
+    /// Hold an actuator against the protocol, on a workload that is for checks only
     Check(CheckArgs),
 }
 
@@ -76,9 +76,10 @@ struct NameArgs {
 struct CheckArgs {
     /// Its name in the ledger
     name: ActuatorName,
-    /// A workload that the check may scale up, down and to nothing
-    #[arg(long, value_name = "NAME", default_value = "scalectl-check")]
-    workload: WorkloadId,
+    /// A workload that the check may scale up, down and to nothing, and that no service will use
+    /// [default: scalectl-check]
+    #[arg(long, value_name = "NAME")]
+    workload: Option<WorkloadId>,
 }
 
 #[derive(Subcommand)]
@@ -127,14 +128,14 @@ struct ExecArgs {
     terminal_exit: Vec<u8>,
 }
 
-fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Put(args) => put(&args, app),
         Verb::Bind(args) => bind(&args, app),
         Verb::List => list(app),
         Verb::Show(args) => show(&args, app),
         Verb::Run(bundled) => run_bundled(bundled, app),
-        Verb::Check(args) => check(&args, app),
+        Verb::Check(args) => check(&args, app, out),
     }
 }
 
@@ -283,31 +284,44 @@ fn run_bundled(bundled: Bundled, app: &App) -> Outcome {
     Ok(Answer::ending(exit).streamed())
 }
 
-fn check(args: &CheckArgs, app: &mut App) -> Outcome {
+fn check(args: &CheckArgs, app: &mut App, out: &mut Out) -> Outcome {
     super::install_signals()?;
-    let checks = actuator_check(app.session()?, &args.name, &args.workload)?;
+    let plan = CheckPlan::of(app.session()?, &args.name, args.workload.as_ref())?;
+    out.progress(&announced(&plan));
+    let report = plan.run(app.session()?)?;
     let mut table =
         Table::new([Column::left("CHECK"), Column::left("SAYS"), Column::left("SEEN").shrinks()]);
-    let mut failed = 0;
-    for check in &checks {
-        let says = match &check.checked {
+    for check in &report.checks {
+        let says = match check.says {
             Checked::Passed => Cell::new("ok").tone(Tone::Good),
-            Checked::Skipped => Cell::none(),
-            Checked::Failed => {
-                failed += 1;
-                Cell::new("FAILED").tone(Tone::Bad)
-            }
+            Checked::NotDeclared | Checked::NotTried => Cell::none(),
+            Checked::Failed => Cell::new("FAILED").tone(Tone::Bad),
         };
-        table.row([Cell::new(check.name), says, Cell::new(&check.seen)]);
+        table.row([Cell::new(check.check), says, Cell::new(&check.seen)]);
     }
-    let views: Vec<_> = checks
-        .iter()
-        .map(|check| json!({"check": check.name, "says": check.checked, "seen": check.seen}))
-        .collect();
+    let failed = report.failed();
     let exit = if failed == 0 { Exit::Ok } else { Exit::Failed };
-    Ok(Answer::ending(exit)
-        .noun("checks", &views)
-        .name(args.name.as_str())
+    let is_broken = |check: &&Check| check.says == Checked::Failed;
+    let mut answer = Answer::ending(exit)
+        .applied(super::view::applied(report.effect))
+        .noun("checks", &report.checks)
         .table(table)
-        .line(format!("{} checks, {failed} failed", checks.len())))
+        .line(format!("{} checks, {failed} failed", report.checks.len()));
+    for check in report.checks.iter().filter(is_broken) {
+        answer = answer.name(check.check);
+    }
+    Ok(answer)
+}
+
+/// What a check will do, before it does it.
+fn announced(plan: &CheckPlan) -> String {
+    let left = match plan.first_count() {
+        Some(count) => format!("and left at {count}"),
+        None => "and left at 0, because its count cannot be read".to_owned(),
+    };
+    format!(
+        "checking {}: workload {} is scaled to 1, 2 and 0 {left}, under the ledger identity \
+         {LEDGER_OF_CHECKS}; do not register a service on it afterwards",
+        plan.actuator.name, plan.workload
+    )
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 
 use super::app::App;
+use super::args::whole_number;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -61,10 +62,10 @@ pub(super) struct WishArgs {
     #[arg(long, value_name = "N|latest")]
     pub(super) expect_revision: Option<String>,
     /// The count that you believe runs now
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(super) current_replicas: Option<u64>,
     /// How many attempts this wish may use, 1 to 8
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(super) max_attempts: Option<u64>,
     /// How long to wait between attempts, up to 1h
     #[arg(long, value_name = "DURATION")]
@@ -95,7 +96,8 @@ struct PutArgs {
     #[arg(required_unless_present = "file")]
     service: Option<ServiceName>,
     /// How many replicas are wished
-    #[arg(long, value_name = "N", required_unless_present = "file", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(required_unless_present = "file")]
     replicas: Option<u64>,
     /// The whole record as JSON, from a file or from - (stdin)
     #[arg(long, value_name = "FILE", conflicts_with_all = [
@@ -380,15 +382,17 @@ fn fence(text: &str) -> Result<(LeaseEpoch, FenceToken), Fault> {
         )
     };
     let (epoch, token) = text.split_once('.').ok_or_else(refuse)?;
-    let epoch = epoch.parse().ok().and_then(|n| LeaseEpoch::new(n).ok()).ok_or_else(refuse)?;
-    let token = token.parse().ok().and_then(|n| FenceToken::new(n).ok()).ok_or_else(refuse)?;
+    let epoch =
+        whole_number(epoch).ok().and_then(|n| LeaseEpoch::new(n).ok()).ok_or_else(refuse)?;
+    let token =
+        whole_number(token).ok().and_then(|n| FenceToken::new(n).ok()).ok_or_else(refuse)?;
     Ok((epoch, token))
 }
 
 fn premise(word: Option<&str>) -> Result<Premise, Fault> {
     match word {
         None | Some("latest") => Ok(Premise::Latest),
-        Some(number) => number.parse().map(Premise::Revision).map_err(|_| {
+        Some(number) => whole_number(number).map(Premise::Revision).map_err(|_| {
             Fault::usage(
                 "invalid_revision",
                 format!("--expect-revision {number:?}: an intent revision, 0 for none, or latest"),

@@ -5,6 +5,7 @@
 //! crash or needs to.
 
 mod app;
+mod args;
 mod fault;
 mod noun;
 mod unwell;
@@ -48,7 +49,7 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use crate::actuator::signals;
 use app::{App, Environment, Globals};
 use fault::Fault;
-use noun::{NOUNS, Noun};
+use noun::Noun;
 use output::{Answer, Format, Out};
 use problem::Problem;
 use table::Look;
@@ -58,6 +59,33 @@ const ABOUT: &str = "scalectl: the durable authority for replica counts";
 
 /// The groups of the help, in their order.
 const GROUPS: [&str; 5] = ["Every day", "Step by step", "Set up", "Ledger", "About"];
+
+/// Every noun in the order of the help.
+const NOUNS: &[Noun] = &[
+    scale::NOUN,
+    status::NOUN,
+    plan::NOUN,
+    explain::NOUN,
+    log::NOUN,
+    cooldown::NOUN,
+    intent::NOUN,
+    lease::NOUN,
+    actuate::NOUN,
+    observe::NOUN,
+    replay::NOUN,
+    settle::NOUN,
+    attempt::NOUN,
+    init::NOUN,
+    actuator::NOUN,
+    service::NOUN,
+    policy::NOUN,
+    verify::NOUN,
+    quickstart::NOUN,
+    schema::NOUN,
+    exit_codes::NOUN,
+    completions::NOUN,
+    version::NOUN,
+];
 
 /// Runs one line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {

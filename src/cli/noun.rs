@@ -31,30 +31,3 @@ impl Noun {
         (self.augment)(Command::new(self.name).about(self.about).hide(self.hidden))
     }
 }
-
-/// Every noun in the order of the help.
-pub(crate) const NOUNS: &[Noun] = &[
-    super::scale::NOUN,
-    super::status::NOUN,
-    super::plan::NOUN,
-    super::explain::NOUN,
-    super::log::NOUN,
-    super::cooldown::NOUN,
-    super::intent::NOUN,
-    super::lease::NOUN,
-    super::actuate::NOUN,
-    super::observe::NOUN,
-    super::replay::NOUN,
-    super::settle::NOUN,
-    super::attempt::NOUN,
-    super::init::NOUN,
-    super::actuator::NOUN,
-    super::service::NOUN,
-    super::policy::NOUN,
-    super::verify::NOUN,
-    super::quickstart::NOUN,
-    super::schema::NOUN,
-    super::exit_codes::NOUN,
-    super::completions::NOUN,
-    super::version::NOUN,
-];

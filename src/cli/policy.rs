@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use super::app::{App, os_user};
+use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::read_bounded;
@@ -63,7 +64,7 @@ struct TestArgs {
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
     /// The count to take for the current one
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     current: Option<u64>,
     /// The operating system's user to ask for
     #[arg(long, value_name = "NAME")]

@@ -242,7 +242,7 @@ impl Problem {
         Self::new("unavailable", Exit::Unavailable, message)
             .applied(context)
             .hint("find out why, then run this same line again")
-            .run(context.command(&["actuator", "check", name.as_str()]))
+            .run(context.command(&["actuator", "show", name.as_str()]))
             .again(context)
     }
 

@@ -3,6 +3,7 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
+use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
@@ -76,8 +77,7 @@ pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
     let service = name
         .parse()
         .map_err(|error: InvalidIdentifier| Fault::usage("invalid_wish", error.to_string()))?;
-    let is_count = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-    let count = count.parse().ok().filter(|_| is_count).ok_or_else(refuse)?;
+    let count = whole_number(count).map_err(|_| refuse())?;
     Ok((service, count))
 }
 

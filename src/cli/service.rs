@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::{Value, json};
 
 use super::app::App;
+use super::args::whole_number;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
@@ -47,7 +48,7 @@ struct PutArgs {
     /// The service
     name: ServiceName,
     /// The unit revision that you know of; 0 for none
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     expect_revision: Option<u64>,
     /// Who carries a wish out
     #[arg(long, value_name = "NAME")]
@@ -59,10 +60,10 @@ struct PutArgs {
     #[arg(long, value_name = "NAME")]
     writer: Option<ControllerId>,
     /// The least that may be wished [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     min: Option<u64>,
     /// The most that may be wished
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     max: Option<u64>,
     /// What the target is called [default: the service's name]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
@@ -109,7 +110,7 @@ struct PutArgs {
         help_heading = "Safety")]
     fences: Option<String>,
     /// How many attempts a wish may use, 1 to 8 [default: 3]
-    #[arg(long, value_name = "N", help_heading = "Safety")]
+    #[arg(long, value_name = "N", value_parser = whole_number, help_heading = "Safety")]
     max_attempts: Option<u64>,
     /// How long to wait between attempts, up to 1h [default: 5s]
     #[arg(long, value_name = "DURATION", help_heading = "Safety")]

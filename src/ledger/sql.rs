@@ -54,7 +54,9 @@ pub(super) trait Engine: Send {
     fn begin_read(&self) -> Result<(), LedgerError>;
     /// Begins a transaction that excludes every other writer, waiting up to the lock timeout.
     fn begin_write(&self) -> Result<(), LedgerError>;
-    /// Commits. After an error nobody knows whether the write is durable.
+    /// Commits. After [`LedgerError::Full`] nothing was committed: what commits is the last thing
+    /// that is written, and it did not fit. After any other error nobody knows whether the write is
+    /// durable.
     fn commit(&self) -> Result<(), LedgerError>;
     /// Rolls back, as far as the connection still can.
     fn rollback(&self);

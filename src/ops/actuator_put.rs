@@ -92,8 +92,7 @@ pub fn actuator_bind(
 ) -> Result<RegisteredActuator, OpError> {
     let actuator = session.actuator(name)?;
     let binding = typed_binding(session, command)?;
-    let spec = session.child_spec(&binding, &actuator.environment)?;
-    let description = describe(&spec, name)?;
+    let description = introduced(session, &binding, name)?;
     if description.name.as_str() != actuator.adapter {
         return Err(OpError::usage(
             "other_actuator",
@@ -102,6 +101,16 @@ pub fn actuator_bind(
                 description.name, actuator.adapter
             ),
         ));
+    }
+    // What the rules may rest on is in the ledger; here it must not be less.
+    if description.capabilities != actuator.capabilities {
+        return Err(OpError::Usage {
+            code: "other_capabilities",
+            message: format!(
+                "the command declares other capabilities than {name} is registered with"
+            ),
+            hint: Some("actuator put registers what a command declares, and binds it".to_owned()),
+        });
     }
     let ledger_id = session.ledger.identity().ledger_id.clone();
     bindings::put(&session.place.bindings_file(), &ledger_id, name, &binding)?;

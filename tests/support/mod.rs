@@ -285,9 +285,25 @@ impl World {
         self.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// How many events the ledger has, refusals included.
+    #[track_caller]
+    pub(crate) fn events(&self) -> usize {
+        let ran = self.json("log --limit 100000").exits(0);
+        ran.at("/events").as_array().unwrap().len()
+    }
+
+    /// Writes a file in the world's HOME.
+    pub(crate) fn write(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(relative);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
     /// Runs a line in JSON.
     pub(crate) fn json(&self, line: &str) -> Ran {
-        self.run(&format!("{line} -o json"))
+        // First, because a line may end with the command of an actuator.
+        self.run(&format!("-o json {line}"))
     }
 }
 

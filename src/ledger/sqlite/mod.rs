@@ -123,6 +123,9 @@ impl Engine for SqliteEngine {
     }
 
     fn commit(&self) -> Result<(), LedgerError> {
+        // SQLITE_FULL comes from writing frames, before the log is synced and before its index
+        // knows of them. Nothing follows the frame that commits, because SQLite pads the log only
+        // where SQLITE_POWERSAFE_OVERWRITE is off (wal.c, walFrames).
         self.run("commit to", "COMMIT")
     }
 

@@ -342,7 +342,8 @@ impl<'a> WriteTxn<'a> {
     }
 
     /// Makes everything durable, or nothing. Only [`LedgerError::CommitUnknown`] means that nobody
-    /// knows which; this process writes nothing more to the ledger after it.
+    /// knows which; this process writes nothing more to the ledger after it. A disk that was full
+    /// is known to have taken nothing.
     pub fn commit(mut self) -> Result<Committed, LedgerError> {
         let (command_id, path) = (self.command_id.clone(), self.path().to_owned());
         if self.failed {
@@ -350,6 +351,9 @@ impl<'a> WriteTxn<'a> {
         }
         crash::hit(CrashPoint::BeforeCommit);
         if let Err(problem) = self.read.engine().commit() {
+            if matches!(problem, LedgerError::Full { .. }) {
+                return Err(problem);
+            }
             self.read.ledger.poisoned_by = Some(command_id.clone());
             let problem = problem.to_string();
             return Err(LedgerError::CommitUnknown { command_id, path, problem });

@@ -1,7 +1,9 @@
 //! Leases: taking, keeping and giving back the permission for one attempt.
 
-use super::start::{may_repeat, waits_behind};
-use super::{Decision, Draft, in_progress, outcome_unknown, replayed, unchanged, wrong_state};
+use super::start::waits_behind;
+use super::{
+    Decision, Draft, in_progress, may_repeat, outcome_unknown, replayed, unchanged, wrong_state,
+};
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, Phase};

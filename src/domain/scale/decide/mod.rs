@@ -23,7 +23,7 @@ use super::execution::{Execution, FailureCause};
 use super::observation::{Observation, ObservationStatus, Source};
 use super::rejection::Rejection;
 use super::result::{ActuationResult, Detail};
-use super::service::CLOCK_SKEW_MAX;
+use super::service::{CLOCK_SKEW_MAX, OnUnknown};
 use super::state::ServiceState;
 use crate::domain::id::{ExecutionKey, ObservationId};
 use crate::domain::time::Timestamp;
@@ -222,4 +222,15 @@ fn outcome_unknown(draft: &Draft<'_>, execution: &Execution, pending: &Pending) 
         why: pending.why,
         until: (!pending.is_quiet(quiet, draft.now)).then(|| pending.quiet_until(quiet)),
     }
+}
+
+/// Whether an attempt whose outcome is unknown may be followed by another under the same key.
+fn may_repeat(draft: &Draft<'_>, execution: &Execution) -> bool {
+    let deduplicates = draft
+        .context
+        .actuator
+        .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
+    execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
+        && deduplicates
+        && execution.has_budget()
 }

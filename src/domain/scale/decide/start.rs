@@ -1,7 +1,7 @@
 //! Starting an attempt, and recording a simulation.
 
 use super::lease::{Request, end_of, grant};
-use super::{Decision, Draft, in_progress, outcome_unknown, replayed, wrong_state};
+use super::{Decision, Draft, in_progress, may_repeat, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
 use crate::domain::scale::attempt::{Base, Call, ResultSource};
 use crate::domain::scale::command::StartAttempt;
@@ -12,7 +12,6 @@ use crate::domain::scale::lease::{HeldLease, LEASE_MARGIN};
 use crate::domain::scale::observation::Source;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
-use crate::domain::scale::service::OnUnknown;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 
@@ -84,17 +83,6 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
         | Phase::Withdrawn
         | Phase::Superseded { .. } => Err(wrong_state(execution, "it is over")),
     }
-}
-
-/// Whether an attempt whose outcome is unknown may be followed by another under the same key.
-pub(super) fn may_repeat(draft: &Draft<'_>, execution: &Execution) -> bool {
-    let deduplicates = draft
-        .context
-        .actuator
-        .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
-    execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
-        && deduplicates
-        && execution.has_budget()
 }
 
 /// The refusal of an accepted intent that cannot start yet, because another one must end first.
