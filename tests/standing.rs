@@ -207,6 +207,7 @@ fn row_of(state: &str, exits: [u8; 9]) -> Vec<String> {
 fn the_target_column_is_true_of_every_kind_of_answer() {
     let words = [
         ("ok", 0),
+        ("blind", 0),
         ("count 9", 23),
         ("fail retryable x", 18),
         ("fail terminal x", 17),
@@ -227,6 +228,8 @@ fn the_target_column_is_true_of_every_kind_of_answer() {
             world.script(&[word]);
             let ran = world.json(verb);
             let effects = world.fake_log("effects").len();
+            // What was applied and cannot be read is not yet confirmed.
+            let exit = if word == "blind" && verb == SCALE { 19 } else { exit };
             if ran.code != Some(exit) {
                 wrong.push(format!("{verb}, {word}: {:?}, not {exit}", ran.code));
             }
