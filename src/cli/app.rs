@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::args::whole_number;
 use super::fault::Fault;
-use super::output::{Format, LedgerShown};
+use super::output::{Format, LedgerShown, Recorded};
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
 use crate::domain::id::{ExecutionKey, IntentRevision, LedgerId, ServiceName};
@@ -138,6 +138,8 @@ pub(crate) struct App {
     pub(crate) verb: Vec<String>,
     /// The whole line.
     pub(crate) line: Vec<String>,
+    /// The wish of the line, as `plan` and `policy test` take it.
+    pub(crate) wish: Option<String>,
     session: Option<Session>,
 }
 
@@ -148,16 +150,23 @@ impl App {
         verb: Vec<String>,
         line: Vec<String>,
     ) -> Self {
-        Self { globals, environment, verb, line, session: None }
+        Self { globals, environment, verb, line, wish: None, session: None }
     }
 
     /// The clock; a test may set it.
+    #[cfg_attr(
+        not(feature = "testing"),
+        expect(clippy::unused_self, reason = "only a test's environment sets the clock")
+    )]
     pub(crate) fn clock(&self) -> Clock {
         #[cfg(feature = "testing")]
         if let Some(instant) = self.environment.text("SCALECTL_TEST_NOW")
             && let Ok(instant) = instant.parse()
         {
-            return Clock::starting_at(instant);
+            return match self.environment.text("SCALECTL_TEST_CLOCK") {
+                Some("still") => Clock::still(instant),
+                _ => Clock::starting_at(instant),
+            };
         }
         Clock::system()
     }
@@ -337,8 +346,13 @@ impl App {
             }
             context.ledger = Some(format!("{}, {}", chosen.shown, chosen.why));
         }
+        if let Some(session) = self.opened() {
+            context.recorded = if session.recorded { Recorded::Yes } else { Recorded::No };
+            context.applied = super::view::applied(session.effect);
+        }
         context.verb.clone_from(&self.verb);
         context.line.clone_from(&self.line);
+        context.wish.clone_from(&self.wish);
         context
     }
 

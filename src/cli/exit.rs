@@ -4,6 +4,8 @@
 //! generated from here. Never decides which row an answer gets. A number once released keeps its
 //! meaning for ever, because scripts branch on it.
 
+pub mod standing;
+
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -217,9 +219,8 @@ known. No other code gets better by repeating alone. After 16 a new key could sc
 `scalectl replay` finds out what became of the old one.
 ";
 
-/// The text of `docs/exit-codes.md`. `standing` says what each command answers for a key that it
-/// meets in a state: (command, state, exit).
-pub fn exit_codes_markdown(standing: &[(&str, &str, Exit)]) -> String {
+/// The text of `docs/exit-codes.md`.
+pub fn exit_codes_markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str("| exit | word | the target | what to do |\n| --- | --- | --- | --- |\n");
     for exit in Exit::ALL {
@@ -228,14 +229,7 @@ pub fn exit_codes_markdown(standing: &[(&str, &str, Exit)]) -> String {
             .expect("BUG: a String takes every text");
     }
     page.push_str(SCRIPTS);
-    if !standing.is_empty() {
-        page.push_str("\n## What a command answers for a key in each state\n\n");
-        page.push_str("| command | state | exit | word |\n| --- | --- | --- | --- |\n");
-        for (command, state, exit) in standing {
-            writeln!(page, "| `{command}` | {state} | {} | {} |", exit.code(), exit.word())
-                .expect("BUG: a String takes every text");
-        }
-    }
+    page.push_str(&standing::markdown(&standing::ROWS));
     page
 }
 
@@ -259,16 +253,10 @@ mod tests {
     #[test]
     fn the_page_of_exit_codes_is_the_generated_one() {
         let committed = include_str!("../../docs/exit-codes.md");
-        crate::cli::problem::hold_committed("docs/exit-codes.md", committed, &page());
-    }
-
-    fn page() -> String {
-        exit_codes_markdown(&[])
-    }
-
-    #[test]
-    fn the_standing_table_follows_when_there_is_one() {
-        let page = exit_codes_markdown(&[("observe", "accepted", Exit::Conflict)]);
-        assert!(page.ends_with("| `observe` | accepted | 10 | conflict |\n"), "{page}");
+        crate::cli::problem::hold_committed(
+            "docs/exit-codes.md",
+            committed,
+            &exit_codes_markdown(),
+        );
     }
 }

@@ -89,7 +89,7 @@ fn known(
         (
             "attempts",
             format!(
-                "{} of {}, {} calls",
+                "{} of {} (calls: {})",
                 execution.attempts,
                 execution.intent.wish.retry_policy.max_attempts,
                 execution.calls
@@ -136,8 +136,14 @@ fn known(
     }
     if let Phase::RecoveryPending { pending } = &execution.phase {
         let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
-        known.push(("unknown", format!("{}: {}", pending.why.as_str(), pending.detail.as_str())));
-        known.push(("may be applied", if pending.fenced { "fenced" } else { "yes" }.to_owned()));
+        known.push(("unknown", super::problem::why_text(pending.why).to_owned()));
+        if pending.detail.as_str() != pending.why.as_str() {
+            known.push(("detail", pending.detail.as_str().to_owned()));
+        }
+        known.push((
+            "applied",
+            if pending.fenced { "fenced: nothing comes late" } else { "perhaps" }.to_owned(),
+        ));
         known.push(("quiet from", quiet.to_string()));
         known.push(("blocks", format!("every new intent of {}", execution.intent.service)));
     }

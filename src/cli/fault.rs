@@ -5,6 +5,7 @@ use super::output::{Applied, Recorded};
 use super::problem::{EndSignal, Problem, ProblemContext};
 use crate::actuator::error::{BindingError, CallError, HostError};
 use crate::domain::canonical::DocumentError;
+use crate::domain::id::ExecutionKey;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
 use crate::ops::OpError;
@@ -132,7 +133,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 2 => EndSignal::Interrupt,
                 _ => EndSignal::Terminate,
             };
-            let key = key.as_ref().map(super::super::domain::id::ExecutionKey::as_str);
+            let key = key.as_ref().map(ExecutionKey::as_str);
             Problem::interrupted(context, signal, key)
         }
         OpError::Broken(violation) => {

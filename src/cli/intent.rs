@@ -96,7 +96,8 @@ struct PutArgs {
     #[arg(required_unless_present = "file")]
     service: Option<ServiceName>,
     /// How many replicas are wished
-    #[arg(long, value_name = "N", value_parser = whole_number, required_unless_present = "file")]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    #[arg(required_unless_present = "file")]
     replicas: Option<u64>,
     /// The whole record as JSON, from a file or from - (stdin)
     #[arg(long, value_name = "FILE", conflicts_with_all = [
@@ -193,6 +194,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
     } else {
         let service = args.service.clone().expect("BUG: clap requires it without --file");
         let replicas = args.replicas.expect("BUG: clap requires it without --file");
+        app.wish = Some(format!("{service}={replicas}"));
         put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
     };
     let is_keyless = args.file.is_none() && args.wish.key.is_none();

@@ -8,6 +8,7 @@ mod app;
 mod args;
 mod fault;
 mod noun;
+mod unwell;
 mod view;
 
 mod actuate;

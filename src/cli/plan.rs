@@ -61,23 +61,30 @@ pub(super) fn answer(app: &mut App, put: PutIntent) -> Outcome {
     let found = plan(app.session()?, put)?;
     let from = found.state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
     let from = from.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let mut answer = match (&found.existing, found.reports.first_refusal()) {
-        (Some(existing), _) => Answer::ending(view::exit_of(standing::of_put(existing)))
+    let is_known = found.existing.is_some();
+    let refusal = match &found.existing {
+        Some(Err(rejection)) => Some(rejection.as_ref()),
+        _ => found.reports.first_refusal(),
+    };
+    let mut answer = match (&found.existing, refusal) {
+        (Some(Ok(existing)), _) => Answer::ending(view::exit_of(standing::of_put(existing)))
             .noun("execution", &view::execution(existing))
             .line(view::headline(existing))
             .line("  the key is known: the stored answer would be replayed".to_owned()),
-        (None, Some(rejection)) => {
+        (_, Some(rejection)) => {
             let mut context = app.problem_context();
             context.wish = Some(format!("{service}={desired}"));
             Answer::failed(Problem::from_rejection(rejection, &context))
         }
-        (None, None) => Answer::ending(Exit::Ok),
+        (_, None) => Answer::ending(Exit::Ok),
     };
     answer = answer
         .line(format!("{service}  {from} → {desired}  (a plan: nothing was written)"))
-        .table(gates_table(&found.reports))
-        .noun("gates", &gates(&found.reports))
         .name(service.as_str());
+    // A known key answers before any gate is asked.
+    if !is_known {
+        answer = answer.table(gates_table(&found.reports)).noun("gates", &gates(&found.reports));
+    }
     if let Some(decision) = &found.reports.decision {
         answer = answer.noun("decision", decision);
     }

@@ -24,6 +24,8 @@ mod rejection_facts;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use rejection_facts::why_text;
+
 /// Where the values of facts begin, the indent excluded.
 const LABEL_WIDTH_MIN: usize = 10;
 
@@ -343,7 +345,7 @@ impl Problem {
     const fn applied_text(&self) -> &'static str {
         match (self.applied, self.recorded) {
             (Applied::No, Recorded::No) => "no: nothing was written or called",
-            (Applied::No, Recorded::Yes) => "no: recorded, and nothing was called",
+            (Applied::No, Recorded::Yes) => "no: recorded, and the target was not changed",
             (Applied::No, Recorded::Unknown) => "no: nothing was called; perhaps recorded",
             (Applied::Yes, Recorded::Unknown) => "yes; perhaps not recorded",
             (Applied::Yes, _) => "yes",

@@ -74,7 +74,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     };
     let report = replayed.report;
     let mut answer =
-        view::answer(app, &report, view::confirmed_exit(&report)).noun("steps", &replayed.steps);
+        view::answer(app, &report, view::recovered_exit(&report)).noun("steps", &replayed.steps);
     for step in &replayed.steps {
         answer = answer.line(format!("  {step}"));
     }
@@ -101,7 +101,7 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
         }
         match replay(app.session()?, &key) {
             Ok(replayed) => rows.push(Row {
-                exit: view::confirmed_exit(&replayed.report),
+                exit: view::recovered_exit(&replayed.report),
                 text: replayed.steps.last().cloned().unwrap_or_default(),
                 recorded: replayed.report.recorded,
                 execution: replayed.report.execution,
@@ -147,11 +147,7 @@ fn table_of(rows: &[Row]) -> Answer {
             Cell::new(&row.execution.intent.service),
             Cell::new(row.execution.revision()),
             Cell::new(row.execution.phase.as_str()),
-            Cell::maybe(
-                row.execution
-                    .outcome()
-                    .map(super::super::domain::scale::execution::Outcome::as_str),
-            ),
+            Cell::maybe(view::outcome_word(&row.execution)),
             Cell::new(row.exit.code()),
             Cell::new(&row.text),
         ]);

@@ -8,6 +8,7 @@ use super::intent::{KeyArg, reason};
 use super::noun::{Noun, Outcome};
 use super::output::Out;
 use super::view;
+use crate::domain::scale::decide::Reply;
 use crate::ops::settle::{Word, settle};
 
 pub(super) const NOUN: Noun = Noun {
@@ -43,5 +44,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let reason = reason(args.reason.as_deref(), app)?;
     let word = if args.applied { Word::Applied } else { Word::NotApplied };
     let report = settle(app.session()?, &key, word, reason)?;
-    Ok(view::answer(app, &report, Exit::Ok))
+    let exit = match report.reply {
+        Reply::Replayed => view::step_exit(&report),
+        _ => Exit::Ok,
+    };
+    Ok(view::answer(app, &report, exit))
 }

@@ -150,11 +150,13 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let key = execution.key();
-    let mut outcome =
-        execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str);
+    let mut outcome = view::outcome_word(&execution);
     let mut need = None;
     let next = match &execution.phase {
         Phase::Proposed { .. } => Some(format!("scalectl explain {name}")),
+        Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
+            Some("its fence ran out: wish it anew".to_owned())
+        }
         Phase::Accepted => Some(format!("scalectl actuate {name}")),
         Phase::Started { call } if session.call_seems_ended(call) => {
             // Derived, not stored: the next write records it.

@@ -6,14 +6,15 @@ use super::app::App;
 use super::exit::Exit;
 use super::output::{Answer, Applied, Recorded};
 use super::table::{Cell, Column, Table, Tone};
+use super::unwell;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::{Execution, FailureCause, Phase};
+use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Class;
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::standing;
-use crate::domain::scale::state::ServiceHead;
+use crate::domain::scale::state::{CurrentIntent, ServiceHead};
 use crate::domain::time::Timestamp;
 use crate::ops::report::{Effect, Report};
 
@@ -40,7 +41,7 @@ pub(crate) fn execution(execution: &Execution) -> Value {
         "intent_id": execution.intent.wish.intent_id,
         "intent_revision": execution.revision(),
         "state": execution.phase.as_str(),
-        "outcome": execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
+        "outcome": outcome_word(execution),
         "cause": cause,
         "attempt": execution.attempts,
         "max_attempts": execution.intent.wish.retry_policy.max_attempts,
@@ -141,7 +142,7 @@ pub(crate) fn exit_of(class: Option<Class>) -> Exit {
     class.map_or(Exit::Ok, Exit::from)
 }
 
-/// Whether an effect is one, in the words of answers.
+/// What a command has done to the target, as answers say it.
 pub(crate) const fn applied(effect: Effect) -> Applied {
     match effect {
         Effect::None => Applied::No,
@@ -154,17 +155,18 @@ pub(crate) const fn applied(effect: Effect) -> Applied {
 /// The answer of a verb on a key.
 pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     let execution = &report.execution;
-    let mut out = match problem_of_standing(app, report, exit) {
+    let recorded = report.recorded || app.opened().is_some_and(|session| session.recorded);
+    let mut out = match unwell::problem(app, report, exit) {
         Some(problem) => Answer::failed(problem),
         None => Answer::ending(exit),
     }
-    .recorded(if report.recorded { Recorded::Yes } else { Recorded::No })
-    .applied(applied(report.effect))
+    .recorded(if recorded { Recorded::Yes } else { Recorded::No })
+    .applied(applied(standing_effect(report, exit)))
     .noun("intent", &intent(execution))
     .noun("execution", &self::execution(execution))
     .name(execution.key().as_str());
     out.replayed = report.reply == Reply::Replayed;
-    out.changed = report.recorded;
+    out.changed = recorded;
     out.current = current(&report.head);
     let now = app.opened().map_or_else(|| app.clock().now(), crate::ops::Session::now);
     if let Some(held) = &execution.lease {
@@ -173,14 +175,52 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     if let Some(observation) = &execution.observation {
         out = out.noun("observation", observation);
     }
+    if exit == Exit::Ok && !standing::holds_now(execution, &report.head) {
+        out = out.warning("not_current", stale_success(report));
+    }
     out.line(headline(execution))
+}
+
+/// What became of the target: what this command did, and what is unknown or half done of the key.
+fn standing_effect(report: &Report, exit: Exit) -> Effect {
+    let is_partial = report.execution.result.as_ref().is_some_and(|r| r.partly_applied);
+    match (report.effect, exit) {
+        (Effect::None, Exit::Unknown) => Effect::Unknown,
+        (Effect::None, Exit::RetryLater | Exit::Failed) if is_partial => Effect::Partial,
+        (effect, _) => effect,
+    }
+}
+
+/// What a step warns of that replays a success which no longer holds.
+fn stale_success(report: &Report) -> String {
+    let key = report.execution.key();
+    match newer_than(report) {
+        Some(newer) => format!(
+            "{key} is done, but {} is now at {}@{} = {}",
+            report.execution.intent.service,
+            report.execution.intent.service,
+            newer.intent_revision,
+            newer.desired_replicas
+        ),
+        None => format!("{key} is done, but the newest reading differs from it"),
+    }
+}
+
+/// The newer intent that holds now, where there is one.
+pub(super) fn newer_than(report: &Report) -> Option<&CurrentIntent> {
+    report.head.current.as_ref().filter(|c| c.execution_key != *report.execution.key())
+}
+
+/// The word of an outcome.
+pub(crate) fn outcome_word(execution: &Execution) -> Option<&'static str> {
+    execution.outcome().map(Outcome::as_str)
 }
 
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let outcome =
-        execution.outcome().map(|outcome| format!(" ({})", outcome.as_str())).unwrap_or_default();
+        outcome_word(execution).map(|outcome| format!(" ({outcome})")).unwrap_or_default();
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
         "{}@{}  {from} → {}  {}{outcome}  key {}{dry}",
@@ -192,177 +232,14 @@ pub(crate) fn headline(execution: &Execution) -> String {
     )
 }
 
-/// The error that belongs to a standing which is not well.
-fn problem_of_standing(app: &App, report: &Report, exit: Exit) -> Option<super::problem::Problem> {
-    use super::problem::Problem;
-    let execution = &report.execution;
-    let context = app.problem_context();
-    let name = format!("{}@{}", execution.intent.service, execution.revision());
-    let key = execution.key().as_str();
-    let change = {
-        let from = execution.intent.current.map_or_else(|| "?".to_owned(), |c| c.to_string());
-        format!("{from} → {}", execution.desired())
-    };
-    let detail = execution.result.as_ref().map(|recorded| recorded.result.detail.as_str());
-    let problem = match (exit, &execution.phase) {
-        (Exit::Ok | Exit::NotYet, _) => return None,
-        (Exit::Diverged, Phase::Verified { cause: None } | Phase::Superseded { .. }) => {
-            not_current(report, &name, &context)
-        }
-        (Exit::Diverged, Phase::Verified { cause: Some(_) }) => Problem::new(
-            "observed_replicas_mismatch",
-            exit,
-            format!("{name} ({change}) was carried out with another count"),
-        ),
-        (Exit::Diverged, _) => {
-            let read = execution.last_reading.as_ref().map(|reading| reading.replicas);
-            let read = read.map_or_else(|| "?".to_owned(), |count| count.to_string());
-            Problem::new(
-                "diverged",
-                exit,
-                format!("{name} wants {}, and {read} were read", execution.desired()),
-            )
-            .hint("see what is known, then decide")
-            .run(context.command(&["explain", key]))
-        }
-        (Exit::Unknown, Phase::RecoveryPending { pending }) => {
-            let until = pending.quiet_until(execution.intent.terms.quiet_ms);
-            let mut problem = Problem::new(
-                "outcome_unknown",
-                exit,
-                format!(
-                    "nobody knows what became of attempt {} of {name} ({change}): {}",
-                    pending.call.attempt,
-                    pending.why.as_str()
-                ),
-            )
-            .fact("detail", pending.detail.as_str().to_owned())
-            .fact(
-                "blocks",
-                format!("{} starts nothing until this is settled", execution.intent.service),
-            )
-            .hint("this finds out, without a blind second call; never use a new key")
-            .run(context.command(&["replay", key]));
-            if until > context.now && !pending.fenced {
-                problem =
-                    problem.fact("quiet", format!("a late effect is waited for until {until}"));
-            }
-            if app.opened().is_some_and(|s| s.kept_stderr(pending.call.call_id.as_str()).is_some())
-            {
-                problem = problem.run(context.command(&["attempt", "show", key, "--stderr"]));
-            }
-            problem
-        }
-        (Exit::Failed, Phase::Verified { cause }) => {
-            let cause = match cause {
-                Some(FailureCause::Terminal) | None => "trying again does not help",
-                Some(FailureCause::Mismatch) => "with another count",
-                Some(FailureCause::Exhausted) => "no attempt is left",
-                Some(FailureCause::Abandoned) => "it was abandoned",
-                Some(FailureCause::Overtaken) => "a newer intent overtook it",
-                Some(FailureCause::FenceOver) => "its fence ran out",
-            };
-            Problem::new("failed", exit, format!("{name} ({change}) failed: {cause}"))
-                .hint("look at it, then make a new wish under a new key")
-                .run(context.command(&["explain", key]))
-        }
-        (Exit::RetryLater, Phase::Failed { retry_at }) => Problem::new(
-            "retry_later",
-            exit,
-            format!("{name} ({change}) failed, and may be tried again at {retry_at}"),
-        )
-        .fact(
-            "attempt",
-            format!(
-                "{} of {}",
-                execution.attempts, execution.intent.wish.retry_policy.max_attempts
-            ),
-        )
-        .retry_at(&context, Some(*retry_at))
-        .hint("run this same line again then")
-        .again(&context),
-        (Exit::Conflict, Phase::Superseded { by, .. }) => Problem::new(
-            "superseded",
-            exit,
-            format!("{name} was superseded by {}@{by}", execution.intent.service),
-        )
-        .run(context.command(&["explain", &format!("{}@{by}", execution.intent.service)])),
-        (Exit::Conflict, Phase::Withdrawn) => {
-            Problem::new("withdrawn", exit, format!("{name} was withdrawn"))
-        }
-        (Exit::Denied, Phase::Rejected) => {
-            Problem::new("rejected", exit, format!("{name} was not approved"))
-        }
-        (exit, phase) => Problem::new("not_done", exit, format!("{name} is {}", phase.as_str()))
-            .run(context.command(&["explain", key])),
-    };
-    let code = execution.result.as_ref().and_then(|recorded| recorded.result.error_code());
-    let problem = match code {
-        Some(code) if exit != Exit::Unknown => problem.fact("code", code.to_string()),
-        _ => problem,
-    };
-    Some(match detail.filter(|detail| !detail.is_empty() && exit != Exit::Unknown) {
-        Some(detail) => problem.fact("detail", detail.to_owned()),
-        None => problem,
-    })
-}
-
-/// A stale success is not a success (journeys, text 10).
-fn not_current(
-    report: &Report,
-    name: &str,
-    context: &super::problem::ProblemContext,
-) -> super::problem::Problem {
-    use super::problem::Problem;
-    let execution = &report.execution;
-    let service = &execution.intent.service;
-    let observed = execution.observation.as_ref().map(|observation| observation.observed_at);
-    let done = observed.unwrap_or(execution.updated_at);
-    let newer =
-        report.head.current.as_ref().filter(|current| current.execution_key != *execution.key());
-    let now = newer.map_or_else(
-        || {
-            let read = report.head.newest_reading.as_ref();
-            read.map_or_else(
-                || "is not known to be so now".to_owned(),
-                |reading| format!("{} were read at {}", reading.replicas, reading.read_at),
-            )
-        },
-        |current| {
-            format!(
-                "{service} is now at {service}@{} = {}",
-                current.intent_revision, current.desired_replicas
-            )
-        },
-    );
-    let mut problem = Problem::new(
-        "replayed_not_current",
-        Exit::Diverged,
-        format!(
-            "{} was done at {done} ({name} = {}), but {now}",
-            execution.key(),
-            execution.desired()
-        ),
-    );
-    if let Some(current) = newer {
-        problem = problem.fact(
-            "since",
-            format!("{} by {}: {:?}", current.accepted_at, current.actor, current.reason),
-        );
-    }
-    problem.hint("to scale again, use a new key").run(context.command(&[
-        "scale",
-        &format!("{service}={}", execution.desired()),
-        "--key",
-        &format!("{}-2", execution.key()),
-        "--reason",
-        "…",
-    ]))
-}
-
 /// The exit of a step on a key.
 pub(crate) fn step_exit(report: &Report) -> Exit {
     exit_of(standing::of_step(&report.execution))
+}
+
+/// The exit of `replay`: what has succeeded is not yet confirmed.
+pub(crate) fn recovered_exit(report: &Report) -> Exit {
+    exit_of(standing::of_observe(&report.execution))
 }
 
 /// The exit of `observe` and `scale`: a success that no longer holds is not one.
@@ -458,9 +335,7 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
             if execution.is_live() { Cell::new(execution.revision()) } else { Cell::new("dry") },
             Cell::new(execution.desired()),
             Cell::new(execution.phase.as_str()).tone(tone),
-            Cell::maybe(
-                execution.outcome().map(super::super::domain::scale::execution::Outcome::as_str),
-            ),
+            Cell::maybe(outcome_word(execution)),
             Cell::new(format!(
                 "{}/{}",
                 execution.attempts, execution.intent.wish.retry_policy.max_attempts

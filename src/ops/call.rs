@@ -110,7 +110,7 @@ pub(crate) fn make(
             ended_at: Some(now),
             stderr: String::new(),
             signal: crate::actuator::signals::installed()
-                .and_then(super::super::actuator::signals::Signals::first),
+                .and_then(crate::actuator::signals::Signals::first),
         },
         Err(error) => Made {
             end: CallEnd::Unknown {
@@ -192,7 +192,10 @@ fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
         ApplyAnswer::Unknown { why, detail, rollback_required } => {
             let interrupted = matches!(captured.end, ChildEnd::Interrupted(_));
             let timed_out = exit == Exit::TimedOut;
-            let text = format!("{why}: {}", detail.as_str());
+            let text = match detail.as_str() {
+                "" => why.to_string(),
+                detail => format!("{why}: {detail}"),
+            };
             CallEnd::Unknown {
                 why: kind_of(why, interrupted),
                 detail: Detail::cut(&text),

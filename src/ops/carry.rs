@@ -227,6 +227,9 @@ impl Session {
             return Report::replay(self, execution.key());
         };
         let effect = effect_of(&made.end);
+        if effect != Effect::None {
+            self.effect = effect;
+        }
         if !made.stderr.is_empty() {
             self.keep_stderr(call, &made.stderr);
         }

@@ -6,22 +6,39 @@ use crate::domain::time::Timestamp;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     shift_micros: i64,
+    #[cfg(feature = "testing")]
+    still: Option<Timestamp>,
 }
 
 impl Clock {
     /// The system's clock.
     pub const fn system() -> Self {
-        Self { shift_micros: 0 }
+        Self {
+            shift_micros: 0,
+            #[cfg(feature = "testing")]
+            still: None,
+        }
     }
 
     /// A clock that says `instant` now and goes on from there. For tests only.
     #[cfg(feature = "testing")]
     pub fn starting_at(instant: Timestamp) -> Self {
-        Self { shift_micros: instant.as_micros().saturating_sub(system_micros()) }
+        Self { shift_micros: instant.as_micros().saturating_sub(system_micros()), still: None }
+    }
+
+    /// A clock that stands still, so that a transcript does not depend on how fast the host is.
+    /// For tests only.
+    #[cfg(feature = "testing")]
+    pub const fn still(instant: Timestamp) -> Self {
+        Self { shift_micros: 0, still: Some(instant) }
     }
 
     /// Now.
     pub fn now(&self) -> Timestamp {
+        #[cfg(feature = "testing")]
+        if let Some(instant) = self.still {
+            return instant;
+        }
         let micros = system_micros().saturating_add(self.shift_micros);
         Timestamp::from_micros(micros).unwrap_or(Timestamp::MAX)
     }

@@ -13,6 +13,6 @@ pub fn intent_abandon(
     key: &ExecutionKey,
     reason: Detail,
 ) -> Result<Report, OpError> {
-    let (_, execution) = session.load(key)?;
+    let (_, execution) = session.load_known(key)?;
     session.step(&execution, Command::Abandon { key: key.clone(), reason })
 }

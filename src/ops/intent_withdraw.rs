@@ -13,6 +13,6 @@ pub fn intent_withdraw(
     key: &ExecutionKey,
     reason: Option<Detail>,
 ) -> Result<Report, OpError> {
-    let (_, execution) = session.load(key)?;
+    let (_, execution) = session.load_known(key)?;
     session.step(&execution, Command::Withdraw { key: key.clone(), reason })
 }

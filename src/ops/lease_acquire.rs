@@ -15,7 +15,7 @@ pub fn lease_acquire(
     controller: Option<&ControllerId>,
     ttl: DurationMs,
 ) -> Result<Report, OpError> {
-    let (state, execution) = session.load(key)?;
+    let (state, execution) = session.load_known(key)?;
     let controller = Session::controller(&state, controller)?;
     let command = Command::AcquireLease {
         key: key.clone(),

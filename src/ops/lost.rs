@@ -11,6 +11,7 @@ use crate::domain::scale::command::{CallEnd, Command};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
+use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// Far longer than any call and its grace elsewhere: by then a call without a file has ended too.
@@ -97,6 +98,21 @@ impl Session {
         let report = self.step(execution, command)?;
         self.forget_call(call);
         Ok(report)
+    }
+
+    /// A key as it stands, after a call that can be seen to have ended was recorded as lost.
+    pub(crate) fn load_known(
+        &mut self,
+        key: &ExecutionKey,
+    ) -> Result<(ServiceState, Execution), OpError> {
+        let (state, execution) = self.load(key)?;
+        match &execution.phase {
+            Phase::Started { call } if self.call_seems_ended(call) => {
+                self.record_loss(&execution)?;
+                self.load(key)
+            }
+            _ => Ok((state, execution)),
+        }
     }
 
     /// Records, of a call that was given up, that its end has now been proved.

@@ -17,6 +17,10 @@ const POLL: DurationMs = DurationMs::from_millis(200);
 /// Reads the target and confirms the result of a key; repairs a missing observation.
 pub fn observe(session: &mut Session, key: &ExecutionKey) -> Result<Report, OpError> {
     let (_, execution) = session.load(key)?;
+    // What nobody works at any more is unknown, and not in progress.
+    if matches!(execution.phase, Phase::Started { .. }) {
+        session.record_loss(&execution)?;
+    }
     // Nothing was ever called for it, so there is nothing to read.
     if !execution.is_live() || execution.calls == 0 {
         let command = Command::Observe { key: key.clone(), reading: None };

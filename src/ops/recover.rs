@@ -30,9 +30,13 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     let mut effect = Effect::None;
     for _ in 0..STEPS_MAX {
         let (_, execution) = session.load(key)?;
-        let next = step(session, &execution, &mut steps)?;
-        let Some(report) = next else {
-            break;
+        let report = match step(session, &execution, &mut steps) {
+            Ok(Some(report)) => report,
+            Ok(None) => break,
+            Err(error) => {
+                session.excuse(effect, error)?;
+                break;
+            }
         };
         recorded |= report.recorded;
         if report.effect != Effect::None {

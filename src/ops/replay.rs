@@ -6,6 +6,7 @@ use super::session::Session;
 use super::wait::pause;
 use crate::actuator::host::Deadline;
 use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::service::OnUnknown;
 use crate::domain::time::DurationMs;
@@ -26,9 +27,17 @@ pub fn unfinished(
     Ok(found)
 }
 
-/// Replays one key.
+/// Replays one key. An accepted intent stays as it is; one that waits says for whom.
 pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
-    recover(session, key)
+    let mut replayed = recover(session, key)?;
+    if matches!(replayed.report.execution.phase, Phase::Accepted) {
+        let (state, execution) = session.load(key)?;
+        if let Some(rejection) = waits_behind(&state, &execution) {
+            return Err(rejection.into());
+        }
+        replayed.steps.push("it has not started: carry it out with actuate".to_owned());
+    }
+    Ok(replayed)
 }
 
 /// Replays one key, and waits for what has a known end. `say` is told what is waited for.
@@ -43,7 +52,7 @@ pub fn replay_until(
     let mut said = String::new();
     loop {
         let now = session.now();
-        let (until, why) = match recover(session, key) {
+        let (until, why) = match replay(session, key) {
             Ok(replayed) => {
                 for step in replayed.steps {
                     if steps.last() != Some(&step) {

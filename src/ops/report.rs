@@ -1,10 +1,12 @@
 //! What an operation on a key reports.
 
+use super::error::OpError;
 use super::session::{Session, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceHead;
+use crate::ledger::LedgerError;
 
 /// Whether the target changed by this command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,12 +37,27 @@ pub struct Report {
     pub effect: Effect,
 }
 
+impl Session {
+    /// Takes a failure that came after the target was changed for what it is: a thing that could
+    /// not be confirmed, said beside the answer. The exit code must not deny the change.
+    pub(crate) fn excuse(&mut self, effect: Effect, error: OpError) -> Result<(), OpError> {
+        let is_own = matches!(
+            error,
+            OpError::Interrupted { .. }
+                | OpError::Unrecorded { .. }
+                | OpError::Ledger(LedgerError::CommitUnknown { .. })
+        );
+        if effect != Effect::Applied || is_own {
+            return Err(error);
+        }
+        self.notice("not_confirmed", format!("it was applied, and not yet confirmed: {error}"));
+        Ok(())
+    }
+}
+
 impl Report {
     /// The report of one transition on a key.
-    pub(crate) fn of(
-        transition: Transition,
-        key: &ExecutionKey,
-    ) -> Result<Self, super::error::OpError> {
+    pub(crate) fn of(transition: Transition, key: &ExecutionKey) -> Result<Self, OpError> {
         let execution = transition.execution(key)?.clone();
         Ok(Self {
             execution,
@@ -52,10 +69,7 @@ impl Report {
     }
 
     /// The report of a key that nothing was done to.
-    pub(crate) fn replay(
-        session: &mut Session,
-        key: &ExecutionKey,
-    ) -> Result<Self, super::error::OpError> {
+    pub(crate) fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Self, OpError> {
         let (state, execution) = session.load(key)?;
         Ok(Self {
             execution,

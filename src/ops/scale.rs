@@ -95,7 +95,13 @@ pub fn scale(
             Put::Key(key) => key,
         },
     };
-    let report = run.follow(&key)?;
+    let report = match run.follow(&key) {
+        Ok(report) => report,
+        Err(error) => {
+            run.session.excuse(run.effect, error)?;
+            Report::replay(run.session, &key)?
+        }
+    };
     let (effect, recorded) = (run.effect, run.recorded);
     let reply = if recorded { Reply::Done } else { Reply::Replayed };
     let head = session.load_service(&service)?.head;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::clock::Clock;
 use super::error::OpError;
 use super::ids::mint;
+use super::report::Effect;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
 use crate::domain::registry::RefusalBody;
 use crate::domain::scale::command::{Command, Context};
@@ -81,6 +82,10 @@ pub struct Session {
     pub place: Place,
     /// What to say beside the answer.
     pub notices: Vec<Notice>,
+    /// Whether this session has recorded anything: a later refusal must not deny it.
+    pub recorded: bool,
+    /// What this session has done to the target.
+    pub effect: Effect,
     policy: Option<LoadedPolicy>,
 }
 
@@ -124,7 +129,16 @@ impl Transition {
 impl Session {
     /// A session on an open ledger.
     pub const fn new(ledger: Ledger, clock: Clock, by: Provenance, place: Place) -> Self {
-        Self { ledger, clock, by, place, notices: Vec::new(), policy: None }
+        Self {
+            ledger,
+            clock,
+            by,
+            place,
+            notices: Vec::new(),
+            recorded: false,
+            effect: Effect::None,
+            policy: None,
+        }
     }
 
     /// Says something beside the answer.
@@ -205,6 +219,7 @@ impl Session {
                 let after = txn.append(service, state, &decision.events)?;
                 invariant::check(&after)?;
                 let committed = txn.commit()?;
+                self.recorded = true;
                 Ok(Transition {
                     reply: decision.reply,
                     events: decision.events,

@@ -54,10 +54,10 @@ fn the_next_lease_follows_a_retryable_failure() {
 }
 
 #[test]
-fn a_lost_call_keeps_its_lease_until_it_is_over() {
+fn a_lost_call_gives_no_lease_until_it_is_over() {
     run(
         "",
-        "put a 5\n start a\n lose a\n acquire a : unchanged\n wait 10m\n acquire a : outcome_unknown",
+        "put a 5\n start a\n lose a\n acquire a : outcome_unknown\n wait 10m\n acquire a : outcome_unknown",
     );
     run(
         "",

@@ -14,6 +14,10 @@ use tempfile::TempDir;
 /// The binary under test, built with the feature `testing`.
 pub(crate) const SCALECTL: &str = env!("CARGO_BIN_EXE_scalectl");
 
+/// The registration of `web` with the fake actuator: no quiet time, no drain, ten at most.
+pub(crate) const SERVICE: &str = "service put web --actuator fake --writer ops --max 10 \
+                                  --quiet 0s --drain none --target-match replicas";
+
 /// The scripted fake actuator.
 pub(crate) fn fake_actuator() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/actuators/fake.sh")
@@ -132,12 +136,7 @@ impl World {
     pub(crate) fn with_fake() -> Self {
         let world = Self::new();
         world.init_fake();
-        world
-            .run(
-                "service put web --actuator fake --writer ops --max 10 --quiet 0s --backoff 0s \
-                   --drain none --target-match replicas",
-            )
-            .exits(0);
+        world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
         world
     }
 
@@ -228,6 +227,34 @@ impl World {
         self.set("SCALECTL_TEST_NOW", instant)
     }
 
+    /// The instant at which every later run, and the fake actuator's clock, stands still.
+    pub(crate) fn still(&mut self, instant: &str) -> &mut Self {
+        std::fs::create_dir_all(self.fake_dir()).unwrap();
+        std::fs::write(self.fake_dir().join("now"), format!("{instant}\n")).unwrap();
+        self.set("SCALECTL_TEST_CLOCK", "still").clock(instant)
+    }
+
+    /// Waits until no guard and no actuator of this world is left.
+    #[track_caller]
+    pub(crate) fn await_no_children(&self) {
+        self.until("no process of this world is left", || self.children().is_empty());
+    }
+
+    /// The processes of this world: those that carry its path in their environment.
+    pub(crate) fn children(&self) -> Vec<String> {
+        let path = self.dir.path().to_str().unwrap().as_bytes();
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbered = processes
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+        numbered
+            .filter(|pid| {
+                let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                environment.windows(path.len()).any(|window| window == path)
+            })
+            .collect()
+    }
+
     /// A path in the world's HOME.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.dir.path().join(relative)
@@ -308,10 +335,14 @@ impl World {
 
     /// Runs a line with something on stdin.
     pub(crate) fn run_with(&self, line: &str, stdin: &[u8]) -> Ran {
+        self.run_args_with(&line.split_whitespace().collect::<Vec<_>>(), stdin)
+    }
+
+    /// Runs words with something on stdin.
+    pub(crate) fn run_args_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
         use std::io::Write as _;
-        let args: Vec<&str> = line.split_whitespace().collect();
         let mut child = self
-            .command(&args)
+            .command(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -323,7 +354,7 @@ impl World {
         let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
-        ran(&args, &output)
+        ran(args, &output)
     }
 
     /// Starts a line and goes on.

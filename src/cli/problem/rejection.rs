@@ -5,6 +5,7 @@ use super::{HeldBy, Problem, ProblemContext};
 use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
 use crate::domain::id::{IntentRevision, ServiceName};
+use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::rejection::Rejection;
 
@@ -80,6 +81,10 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .hint("ask them first; --supersede ends it knowingly; look at it with")
             .run(c.command(&["intent", "show", &at(service, *revision)])),
         Rejection::WrongState { service, revision, phase, .. } => {
+            let p = match **phase {
+                Phase::RecoveryPending { .. } => Problem { applied: Applied::Unknown, ..p },
+                _ => p,
+            };
             facts::wrong_state(p, c, &at(service, *revision), phase)
         }
         Rejection::InFlight { service, revision, state, held, .. } => {

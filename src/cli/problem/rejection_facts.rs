@@ -8,7 +8,7 @@ use crate::domain::id::{IntentRevision, Replicas, ServiceName};
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
+use crate::domain::scale::policy::PolicyAnswer;
 use crate::domain::scale::rejection::{Difference, MissingFact, TargetPart};
 use crate::domain::scale::state::{CurrentIntent, LastEffect};
 use crate::domain::time::Timestamp;
@@ -118,7 +118,12 @@ pub(super) fn wrong_state(p: Problem, c: &ProblemContext, intent: &str, phase: &
             "a colleague must answer it first; what is asked is told by",
             vec!["explain", intent],
         ),
-        Phase::Accepted => (p, "it has not started; carry it out with", vec!["actuate", intent]),
+        Phase::Accepted => {
+            return p
+                .hint("it has not started; carry it out, or take it back with")
+                .run(c.command(&["actuate", intent]))
+                .run(c.command(&["intent", "withdraw", intent]));
+        }
         Phase::Started { call } => (
             p.fact(
                 "started",
@@ -135,11 +140,12 @@ pub(super) fn wrong_state(p: Problem, c: &ProblemContext, intent: &str, phase: &
             "nobody knows what its call did; find out with",
             vec!["replay", intent],
         ),
-        Phase::Failed { retry_at } => (
-            in_time(p, c, "due", *retry_at),
-            "it failed, and an attempt is left; let it be tried with",
-            vec!["replay", intent],
-        ),
+        Phase::Failed { retry_at } => {
+            return in_time(p, c, "due", *retry_at)
+                .hint("it failed, and an attempt is left; let it be tried, or end it with")
+                .run(c.command(&["replay", intent]))
+                .run(c.command(&["intent", "abandon", intent, "--reason", "…"]));
+        }
         Phase::Succeeded | Phase::Observed => (
             p,
             "it is done, and waits for readings; wait for them with",
@@ -166,7 +172,7 @@ pub(super) fn in_flight(
     state: &str,
     held: Option<&HeldLease>,
 ) -> Problem {
-    let p = match held {
+    let p = match held.filter(|_| state == "started") {
         Some(held) => Problem { held_by: Some(HeldBy::from(held)), ..waits_for(p, c, held) },
         None => p,
     };
@@ -177,7 +183,7 @@ pub(super) fn in_flight(
         "failed" => p
             .hint("let it be tried again, or end it, or wait behind it with --queue")
             .run(c.command(&["replay", intent]))
-            .run(c.command(&["intent", "abandon", intent])),
+            .run(c.command(&["intent", "abandon", intent, "--reason", "…"])),
         _ => p
             .hint("wait for it, then run this same line again; or wait behind it with --queue")
             .run(c.command(&["observe", intent, "--wait"])),
@@ -236,27 +242,11 @@ pub(super) fn denied(
     let p = p
         .fact("seen", format!("actor {actor} (claim), action {}", answer.action.as_str()))
         .fact("policy", digest.to_string());
-    let emergency = match answer.action {
-        PolicyAction::ScaleUp | PolicyAction::ScaleDown | PolicyAction::ScaleToZero => {
-            "in an emergency add --break-glass and --incident; "
-        }
-        PolicyAction::Propose
-        | PolicyAction::Approve
-        | PolicyAction::OverrideCooldown
-        | PolicyAction::BreakGlass
-        | PolicyAction::Settle
-        | PolicyAction::Attest
-        | PolicyAction::Override
-        | PolicyAction::Relocate
-        | PolicyAction::Register
-        | PolicyAction::SetPolicy
-        | PolicyAction::Administer => "",
-    };
     match &c.wish {
         Some(wish) => p
-            .hint(format!("{emergency}every rule and what it saw is told by"))
+            .hint("it needs somebody with that right, or another policy; every rule is told by")
             .run(c.command(&["policy", "test", wish, "--actor", actor])),
-        None => p.hint(format!("{emergency}it needs somebody with that right, or another policy")),
+        None => p.hint("it needs somebody with that right, or another policy"),
     }
 }
 
@@ -315,7 +305,7 @@ fn late_text(c: &ProblemContext, until: Timestamp) -> String {
     format!("an effect may still arrive until {until}, for {}", until.since(c.now))
 }
 
-const fn why_text(why: UnknownWhy) -> &'static str {
+pub(crate) const fn why_text(why: UnknownWhy) -> &'static str {
     match why {
         UnknownWhy::TimedOut => "the actuator gave no answer in its time",
         UnknownWhy::Killed => "the actuator died by a signal",

@@ -128,7 +128,7 @@ pub enum MissingFact {
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum Rejection {
     /// Outside the bounds of the registration.
-    #[error("{desired} is outside {min}..={max} of {service} (registration {unit_revision})")]
+    #[error("{desired} is outside {min} to {max} of {service} (registration {unit_revision})")]
     OutOfBounds {
         service: ServiceName,
         desired: Replicas,
@@ -400,9 +400,9 @@ impl Rejection {
             Self::WrongState { phase, .. } => match **phase {
                 Phase::Rejected => Class::Denied,
                 Phase::Proposed { .. } => Class::ApprovalRequired,
+                Phase::Started { .. } => Class::Held,
+                Phase::RecoveryPending { .. } => Class::Unknown,
                 Phase::Accepted
-                | Phase::Started { .. }
-                | Phase::RecoveryPending { .. }
                 | Phase::Failed { .. }
                 | Phase::Succeeded
                 | Phase::Observed

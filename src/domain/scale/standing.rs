@@ -7,11 +7,13 @@ use super::rejection::Class;
 pub fn of_step(execution: &Execution) -> Option<Class> {
     match &execution.phase {
         Phase::Proposed { .. } => Some(Class::ApprovalRequired),
-        Phase::Accepted | Phase::Succeeded | Phase::Verified { cause: None } => None,
+        // What was carried out is carried out, however many readings are still to come.
+        Phase::Accepted | Phase::Succeeded | Phase::Observed | Phase::Verified { cause: None } => {
+            None
+        }
         Phase::Started { .. } => Some(Class::Held),
         Phase::RecoveryPending { .. } => Some(Class::Unknown),
         Phase::Failed { .. } => Some(Class::RetryLater),
-        Phase::Observed => Some(Class::NotYet),
         Phase::Verified { cause: Some(FailureCause::Mismatch) } => Some(Class::Diverged),
         Phase::Verified { cause: Some(_) } => Some(Class::Failed),
         Phase::Rejected => Some(Class::Denied),

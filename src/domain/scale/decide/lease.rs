@@ -1,5 +1,6 @@
 //! Leases: taking, keeping and giving back the permission for one attempt.
 
+use super::start::waits_behind;
 use super::{
     Decision, Draft, in_progress, may_repeat, outcome_unknown, replayed, unchanged, wrong_state,
 };
@@ -45,8 +46,7 @@ pub(super) fn acquire(
     if let Some(held) = execution.live_lease(draft.now) {
         // A retryable failure has ended its lease; the next attempt needs another.
         let is_for_next = held.lease.attempt.get() > execution.attempts;
-        let is_for_call =
-            matches!(execution.phase, Phase::Started { .. } | Phase::RecoveryPending { .. });
+        let is_for_call = matches!(execution.phase, Phase::Started { .. });
         if held.lease.controller_id != *request.controller {
             return Err(Rejection::LeaseHeld {
                 service: execution.intent.service.clone(),
@@ -60,6 +60,9 @@ pub(super) fn acquire(
     }
 
     // Allowed now?
+    if let Some(rejection) = waits_behind(draft.state, execution) {
+        return Err(rejection);
+    }
     match &execution.phase {
         Phase::Accepted | Phase::Failed { .. } => {}
         // Not before the quiet is over: a new lease turns a result that comes now into evidence.

@@ -12,8 +12,9 @@ mod service;
 mod settle;
 mod start;
 
-pub use put::{external_lease_id, intended_identity, next_revision};
+pub use put::{answer_of_key, external_lease_id, intended_identity, next_revision};
 pub use settle::verdict_of;
+pub use start::waits_behind;
 
 use super::attempt::Pending;
 use super::command::{Command, Context};

@@ -52,23 +52,9 @@ pub fn intended_identity(
 }
 
 pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Rejection> {
-    let key = key_of(put);
-
-    // Already there? The key answers first, before any gate.
-    if let Some((service, revision)) = &put.key_elsewhere {
-        return Err(Rejection::KeyConflict {
-            key: key.clone(),
-            service: service.clone(),
-            revision: *revision,
-            differences: vec![Difference {
-                field: "service".to_owned(),
-                stored: service.to_string(),
-                submitted: put.service.to_string(),
-            }],
-        });
-    }
-    if let Some(stored) = draft.state.executions.get(key) {
-        return redelivered(stored, put);
+    // Already there?
+    if let Some(answer) = answer_of_key(draft.state, put) {
+        return answer.map(|()| replayed());
     }
 
     // Allowed now?
@@ -92,6 +78,25 @@ pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Reject
     Ok(draft.done(events))
 }
 
+/// What the key of a put answers, before any gate: the stored answer where it names the same wish,
+/// a conflict where it names another one, and nothing where it is new.
+pub fn answer_of_key(state: &ServiceState, put: &PutIntent) -> Option<Result<(), Rejection>> {
+    let key = key_of(put);
+    if let Some((service, revision)) = &put.key_elsewhere {
+        return Some(Err(Rejection::KeyConflict {
+            key: key.clone(),
+            service: service.clone(),
+            revision: *revision,
+            differences: vec![Difference {
+                field: "service".to_owned(),
+                stored: service.to_string(),
+                submitted: put.service.to_string(),
+            }],
+        }));
+    }
+    state.executions.get(key).map(|stored| redelivered(stored, put))
+}
+
 fn key_of(put: &PutIntent) -> &ExecutionKey {
     match &put.form {
         PutForm::Flags { key, .. } => key,
@@ -100,13 +105,13 @@ fn key_of(put: &PutIntent) -> &ExecutionKey {
 }
 
 /// The same key again: the same wish is a replay, another one is a conflict that names the fields.
-fn redelivered(stored: &Execution, put: &PutIntent) -> Result<Decision, Rejection> {
+fn redelivered(stored: &Execution, put: &PutIntent) -> Result<(), Rejection> {
     if !put.dry_run && !stored.is_live() {
         return Err(Rejection::SimulatedKey { key: stored.key().clone() });
     }
     let differences = differences(stored, put);
     if differences.is_empty() {
-        return Ok(replayed());
+        return Ok(());
     }
     Err(Rejection::KeyConflict {
         key: stored.key().clone(),

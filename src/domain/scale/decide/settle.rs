@@ -4,7 +4,7 @@
 //! quiet are over, unless the actuator was asked or the target is fenced.
 
 use super::finish::{Ended, failure, finish, held_to_the_wish, is_answer_to, pending_of};
-use super::{Decision, Draft, Reply, outcome_unknown, replayed};
+use super::{Decision, Draft, Reply, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
@@ -25,6 +25,11 @@ pub(super) fn settle(
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
     let Some(pending) = pending_of(execution)? else {
+        let denies = matches!(settlement, Settlement::AttestedNotApplied { .. });
+        let scaled = execution.result.as_ref().is_some_and(|recorded| recorded.result.scaled());
+        if denies && scaled {
+            return Err(wrong_state(execution, "it is known to have been applied"));
+        }
         return Ok(replayed());
     };
     let by_person = matches!(

@@ -12,6 +12,7 @@ use crate::domain::scale::lease::{HeldLease, LEASE_MARGIN};
 use crate::domain::scale::observation::Source;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
+use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 
 pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision, Rejection> {
@@ -84,6 +85,46 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
     }
 }
 
+/// The refusal of an accepted intent that cannot start yet, because another one must end first.
+pub fn waits_behind(state: &ServiceState, execution: &Execution) -> Option<Rejection> {
+    if !execution.is_live() || !matches!(execution.phase, Phase::Accepted) {
+        return None;
+    }
+    let others = state.executions.values().filter(|other| {
+        other.is_live() && other.key() != execution.key() && !other.phase.is_finished()
+    });
+    others.filter(|other| is_in_the_way(execution, other)).map(|o| behind(execution, o)).next()
+}
+
+fn behind(execution: &Execution, other: &Execution) -> Rejection {
+    Rejection::WaitsBehind {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        behind: other.revision(),
+        state: other.phase.as_str(),
+    }
+}
+
+/// Whether another unfinished intent keeps this one from starting.
+fn is_in_the_way(execution: &Execution, other: &Execution) -> bool {
+    let is_older = other.revision() < execution.revision();
+    match &other.phase {
+        // A retryable failure of an older intent never blocks a newer one, and an older accepted
+        // intent was superseded by the newer one's acceptance.
+        Phase::Failed { .. } | Phase::Accepted if is_older => false,
+        // What waits, waits for this one to be known; it cannot be what keeps it unknown.
+        Phase::Accepted => !matches!(execution.phase, Phase::RecoveryPending { .. }),
+        Phase::Started { .. } | Phase::RecoveryPending { .. } | Phase::Failed { .. } => true,
+        Phase::Proposed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => false,
+    }
+}
+
 /// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
 /// failure of an older intent never blocks a newer one: it ends here.
 fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>, Rejection> {
@@ -92,34 +133,12 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
         other.is_live() && other.key() != execution.key() && !other.phase.is_finished()
     });
     for other in others {
-        let is_older = other.revision() < execution.revision();
-        match &other.phase {
-            Phase::Failed { .. } if is_older => {
-                let detail = format!("overtaken by {}", execution.key());
-                overtaken.push(draft.failure_end(other, FailureCause::Overtaken, &detail)?);
-            }
-            // An older accepted intent was superseded by the newer one's acceptance.
-            Phase::Accepted if is_older => {}
-            // What waits, waits for this one to be known; it cannot be what keeps it unknown.
-            Phase::Accepted if matches!(execution.phase, Phase::RecoveryPending { .. }) => {}
-            Phase::Started { .. }
-            | Phase::RecoveryPending { .. }
-            | Phase::Failed { .. }
-            | Phase::Accepted => {
-                return Err(Rejection::WaitsBehind {
-                    service: execution.intent.service.clone(),
-                    revision: execution.revision(),
-                    behind: other.revision(),
-                    state: other.phase.as_str(),
-                });
-            }
-            Phase::Proposed { .. }
-            | Phase::Succeeded
-            | Phase::Observed
-            | Phase::Verified { .. }
-            | Phase::Rejected
-            | Phase::Withdrawn
-            | Phase::Superseded { .. } => {}
+        if is_in_the_way(execution, other) {
+            return Err(behind(execution, other));
+        }
+        if matches!(other.phase, Phase::Failed { .. }) {
+            let detail = format!("overtaken by {}", execution.key());
+            overtaken.push(draft.failure_end(other, FailureCause::Overtaken, &detail)?);
         }
     }
     Ok(overtaken)

@@ -1,0 +1,220 @@
+//! The error of a key that does not stand well: what became of it, with the way on.
+//!
+//! Owns the texts for states, as `problem/` owns those for refusals. Never decides an exit code.
+
+use super::app::App;
+use super::exit::Exit;
+use super::problem::{Problem, ProblemContext, why_text};
+use super::view::newer_than;
+use crate::domain::scale::attempt::Pending;
+use crate::domain::scale::execution::{Execution, FailureCause, Phase};
+use crate::domain::scale::service::OnUnknown;
+use crate::ops::report::Report;
+
+/// The problem of a report that ends with `exit`; none where all is well, or well so far.
+pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem> {
+    let execution = &report.execution;
+    let c = app.problem_context();
+    let key = execution.key().as_str();
+    let name = name_of(execution);
+    let what = format!("{name} ({})", change_of(execution));
+    let problem = match (exit, &execution.phase) {
+        (Exit::Ok | Exit::NotYet, _) => return None,
+        (Exit::Diverged, Phase::Verified { cause: None } | Phase::Superseded { .. }) => {
+            return Some(not_current(report, &name, &c));
+        }
+        (Exit::Diverged, Phase::Verified { cause: Some(_) }) => mismatch(execution, &what, &c),
+        (Exit::Diverged, _) => differs(execution, &name, &c),
+        (Exit::Unknown, Phase::RecoveryPending { pending }) => {
+            return Some(unknown(app, execution, pending, &what, &c));
+        }
+        (Exit::Failed, Phase::Verified { cause }) => {
+            let cause = match cause {
+                Some(FailureCause::Terminal) | None => "trying again does not help",
+                Some(FailureCause::Mismatch) => "with another count",
+                Some(FailureCause::Exhausted) => "no attempt is left",
+                Some(FailureCause::Abandoned) => "it was abandoned",
+                Some(FailureCause::Overtaken) => "a newer intent overtook it",
+                Some(FailureCause::FenceOver) => "its fence ran out",
+            };
+            Problem::new("failed", exit, format!("{what} failed: {cause}"))
+                .hint("look at it, then make a new wish under a new key")
+                .run(c.command(&["explain", key]))
+        }
+        (Exit::RetryLater, Phase::Failed { retry_at }) => {
+            let budget = execution.intent.wish.retry_policy.max_attempts;
+            let text = format!("{what} failed, and may be tried again at {retry_at}");
+            let problem = Problem::new("retry_later", exit, text)
+                .fact("attempt", format!("{} of {budget}", execution.attempts))
+                .retry_at(&c, Some(*retry_at));
+            // Only what makes the next attempt is worth the same line again.
+            let again = c.verb.first().is_some_and(|v| ["actuate", "scale"].contains(&v.as_str()));
+            let problem = if again {
+                problem.hint("run this same line again then, or let what is due be done by")
+            } else {
+                problem.hint("let it be tried again then with")
+            };
+            let problem = problem.run(c.command(&["replay", key]));
+            if again { problem.again(&c) } else { problem }
+        }
+        (Exit::Conflict, Phase::Superseded { by, .. }) => {
+            let newer = format!("{}@{by}", execution.intent.service);
+            Problem::new("superseded", exit, format!("{name} was superseded by {newer}"))
+                .hint("a newer wish ended it; look at that one with")
+                .run(c.command(&["explain", &newer]))
+        }
+        (Exit::Conflict, Phase::Withdrawn) => {
+            Problem::new("withdrawn", exit, format!("{name} was withdrawn"))
+                .hint("a new wish needs a new key; look back with")
+                .run(c.command(&["explain", key]))
+        }
+        (Exit::Denied, Phase::Rejected) => {
+            Problem::new("rejected", exit, format!("{name} was not approved"))
+                .hint("look at what was asked with")
+                .run(c.command(&["explain", key]))
+        }
+        (exit, phase) => Problem::new("not_done", exit, format!("{name} is {}", phase.as_str()))
+            .hint("look at what is known with")
+            .run(c.command(&["explain", key])),
+    };
+    Some(with_result(problem, execution))
+}
+
+fn name_of(execution: &Execution) -> String {
+    format!("{}@{}", execution.intent.service, execution.revision())
+}
+
+fn change_of(execution: &Execution) -> String {
+    let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    format!("{from} → {}", execution.desired())
+}
+
+/// What the actuator, or whoever settled it, has said.
+fn with_result(problem: Problem, execution: &Execution) -> Problem {
+    let Some(recorded) = &execution.result else {
+        return problem;
+    };
+    let problem = match recorded.result.error_code() {
+        Some(code) if problem.code != code.as_str() => problem.fact("code", code.to_string()),
+        Some(_) | None => problem,
+    };
+    match recorded.result.detail.as_str() {
+        "" => problem,
+        detail => problem.fact("detail", detail.to_owned()),
+    }
+}
+
+fn mismatch(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
+    let count = execution.result.as_ref().and_then(|recorded| recorded.result.observed_replicas());
+    let problem = Problem::new(
+        "observed_replicas_mismatch",
+        Exit::Diverged,
+        format!("{what} was carried out with another count"),
+    );
+    let problem = match count {
+        Some(count) => problem.values(execution.desired().get(), count.get()),
+        None => problem,
+    };
+    problem
+        .hint("look at what is there, then make a new wish under a new key")
+        .run(c.command(&["explain", execution.key().as_str()]))
+}
+
+fn differs(execution: &Execution, name: &str, c: &ProblemContext) -> Problem {
+    let desired = execution.desired();
+    let read = execution.last_reading.as_ref().map(|reading| reading.replicas);
+    let problem = match read {
+        Some(read) => Problem::new(
+            "diverged",
+            Exit::Diverged,
+            format!("{name} wants {desired}, and {read} were read"),
+        )
+        .values(desired.get(), read.get()),
+        None => Problem::new(
+            "diverged",
+            Exit::Diverged,
+            format!("{name} wants {desired}, and a late result contradicts it"),
+        ),
+    };
+    problem
+        .hint("see what is known, then decide")
+        .run(c.command(&["explain", execution.key().as_str()]))
+}
+
+fn unknown(
+    app: &App,
+    execution: &Execution,
+    pending: &Pending,
+    what: &str,
+    c: &ProblemContext,
+) -> Problem {
+    let key = execution.key().as_str();
+    let until = pending.quiet_until(execution.intent.terms.quiet_ms);
+    let text = format!("nobody knows what became of attempt {} of {what}", pending.call.attempt);
+    let problem =
+        Problem::new("outcome_unknown", Exit::Unknown, text).fact("why", why_text(pending.why));
+    let problem = match pending.detail.as_str() {
+        detail if detail.is_empty() || detail == pending.why.as_str() => problem,
+        detail => problem.fact("detail", detail.to_owned()),
+    };
+    let problem = if until > c.now && !pending.fenced {
+        problem.fact("late", format!("an effect may still arrive until {until}"))
+    } else {
+        problem
+    };
+    let blocked = format!("{} starts nothing else until this is settled", execution.intent.service);
+    let problem = problem.fact("blocked", blocked);
+    let problem = if execution.intent.terms.on_unknown == OnUnknown::Halt {
+        let word = |word| c.command(&["settle", key, word, "--reason", "…"]);
+        problem
+            .hint("never use a new key; look at the target, then say what became of it")
+            .run(word("--applied"))
+            .run(word("--not-applied"))
+    } else {
+        problem
+            .hint("never use a new key; this finds out, without a blind second call")
+            .run(c.command(&["replay", key]))
+    };
+    if app.opened().is_some_and(|s| s.kept_stderr(pending.call.call_id.as_str()).is_some()) {
+        return problem.run(c.command(&["attempt", "show", key, "--stderr"]));
+    }
+    problem
+}
+
+/// A stale success is not a success (journeys, text 10).
+fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
+    let execution = &report.execution;
+    let service = &execution.intent.service;
+    let newer = newer_than(report);
+    let now = match (newer, &report.head.newest_reading) {
+        (Some(newer), _) => format!(
+            "{service} is now at {service}@{} = {}",
+            newer.intent_revision, newer.desired_replicas
+        ),
+        (None, Some(reading)) => {
+            format!("{} were read at {}", reading.replicas, reading.read_at)
+        }
+        (None, None) => "is not known to be so now".to_owned(),
+    };
+    // The observation is what ended it; a later reading beside it does not move that instant.
+    let done = execution.observation.as_ref().map_or(execution.updated_at, |o| o.observed_at);
+    let desired = execution.desired();
+    let problem = Problem::new(
+        "replayed_not_current",
+        Exit::Diverged,
+        format!("{} was done at {done} ({name} = {desired}), but {now}", execution.key()),
+    );
+    let problem = match newer {
+        Some(newer) => problem
+            .fact("since", format!("{} by {}: {:?}", newer.accepted_at, newer.actor, newer.reason)),
+        None => problem,
+    };
+    problem.hint("to scale again, use a new key").run(c.command(&[
+        "scale",
+        &format!("{service}={desired}"),
+        "--key",
+        &format!("{}-2", execution.key()),
+        "--reason",
+        "…",
+    ]))
+}
