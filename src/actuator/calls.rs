@@ -1,8 +1,7 @@
 //! Call files: one per guarded call, locked while its guard lives, and what they prove.
 //!
 //! Owns `<state_home>/scalectl/calls/`. A file is created and locked by the parent before the
-//! ledger records `started`; the lock passes to the guard, which writes whole lines and nothing
-//! else:
+//! ledger records `started`; the lock passes to the guard, which writes whole lines only:
 //!
 //! ```text
 //! session <id> <start time of the guard>      before the actuator is spawned, and synced

@@ -81,6 +81,9 @@ impl Person<'_> {
                 Some(code) if code == exit && code != 16 => Ok(()),
                 // It had gone through: the crash came after its commit.
                 Some(11) if ran.stderr.starts_with("error[lease_lost]") => Ok(()),
+                // The crash came after the loss was recorded, and the recovery has found out more
+                // than the person knew.
+                Some(10) if ran.stderr.contains("it is known to have been applied") => Ok(()),
                 Some(11 | 18 | 19) => Err(ran),
                 Some(16) => {
                     self.replay();

@@ -52,7 +52,7 @@ fn every_shell_block_of_the_readme_works_as_typed() {
     let refused = typed(&world, plan);
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("50 is outside 0..=10"), "{said}");
+    assert!(said.contains("50 is outside 0 to 10"), "{said}");
     succeeds(&world, steps);
     std::fs::write(world.path("files.sh"), actuator).expect("the script is written");
     let printed = succeeds(&world, trial);
