@@ -5,7 +5,7 @@
 //! else:
 //!
 //! ```text
-//! session <id> <start time of the guard>      before the actuator is spawned, and synced
+//! session <id> <start time of the guard>      before the actuator is spawned
 //! group <id> <start time of the actuator>     right after
 //! ended <how> <wall clock in microseconds>    when the group is empty
 //! ```
