@@ -4,7 +4,7 @@
 //! ledger records `started`; the lock passes to the guard, which writes whole lines only:
 //!
 //! ```text
-//! session <id> <start time of the guard>      before the actuator is spawned, and synced
+//! session <id> <start time of the guard>      before the actuator is spawned
 //! group <id> <start time of the actuator>     right after
 //! ended <how> <wall clock in microseconds>    when the group is empty
 //! ```

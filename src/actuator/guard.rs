@@ -3,7 +3,7 @@
 //! Owns the actuator's process group from its start to its last process, and the lines of the call
 //! file. Never reads or writes the actuator's pipes and never judges its answer. It lives in a
 //! session of its own and holds the lock of the call file for all its life. If its parent dies, it
-//! ends the group; if it dies itself, the session line that it had synced before the spawn lets
+//! ends the group; if it dies itself, the session line that it had written before the spawn lets
 //! [`super::calls::prove_end`] do so.
 
 use std::ffi::{OsStr, OsString};
@@ -164,10 +164,10 @@ impl Guard {
         }
         let Session { id, leader_start_ticks } = self.session;
         crash::hit(CrashPoint::GuardBeforeSession);
-        // Durable before the effect: if we are killed from here on, this line leads to whatever
-        // we have started.
+        // Written before the effect: if we are killed from here on, this line leads to whatever we
+        // have started. It needs no sync: only a crash of the machine could lose it, and that ends
+        // the call too, as the other boot in the host key proves.
         self.write(&format!("session {id} {leader_start_ticks}\n"))
-            .and_then(|()| self.file.sync_data())
             .map_err(|error| CallEnd::NotStarted(format!("writing the call file: {error}")))?;
         crash::hit(CrashPoint::GuardAfterSession);
         if self.is_orphaned() {

@@ -99,7 +99,11 @@ fn machine_id() -> Result<String, HostError> {
 
 /// The name of this host, as the kernel has it.
 pub fn host_name() -> Result<String, HostError> {
-    read("the host name", "/proc/sys/kernel/hostname").map(|name| name.trim().to_owned())
+    rustix::system::uname()
+        .nodename()
+        .to_str()
+        .map(str::to_owned)
+        .map_err(|error| HostError { what: "the host name", source: std::io::Error::other(error) })
 }
 
 /// The id of this process.

@@ -67,6 +67,13 @@ pub(crate) enum OutputFormat {
     Name,
 }
 
+impl OutputFormat {
+    /// Whether an answer is a JSON document.
+    pub(crate) const fn is_document(self) -> bool {
+        matches!(self, Self::Json | Self::Ndjson)
+    }
+}
+
 impl From<OutputFormat> for Format {
     fn from(word: OutputFormat) -> Self {
         match word {

@@ -99,7 +99,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             out.lines(&text);
             exit::Exit::Ok
         }
-        Ok(Parsed::Verb(noun, matches)) => verb(noun, &matches, environment, line, &mut out),
+        Ok(Parsed::Verb(noun, matches)) => verb(noun, matches, environment, line, &mut out),
         Err(problem) => out.answer(&Answer::failed(*problem)),
     };
     out.finish(exit).into()
@@ -107,21 +107,21 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn verb(
     noun: &'static Noun,
-    matches: &ArgMatches,
+    mut matches: ArgMatches,
     environment: Environment,
     mut line: Vec<String>,
     out: &mut Out,
 ) -> exit::Exit {
-    let globals = match Globals::from_arg_matches(matches) {
+    let globals = match Globals::from_arg_matches_mut(&mut matches) {
         Ok(globals) => globals,
         Err(error) => return out.answer(&Answer::failed(usage_of(&error))),
     };
-    let words = words_of(noun, matches);
+    let words = words_of(noun, &matches);
     if let Some(first) = line.first_mut() {
         "scalectl".clone_into(first);
     }
     let mut app = App::new(globals, environment, words, line);
-    let own = matches.subcommand_matches(noun.name).unwrap_or(matches);
+    let own = matches.subcommand_matches(noun.name).unwrap_or(&matches);
     let outcome = (noun.run)(own, &mut app, out);
     let mut answer = match outcome {
         Ok(answer) => answer,
@@ -136,7 +136,9 @@ fn verb(
     for notice in app.opened().map(|session| session.notices.clone()).unwrap_or_default() {
         answer = answer.warning(notice.code, notice.text);
     }
-    out.answer(&answer)
+    let exit = out.answer(&answer);
+    leave_to_the_system((app, matches, answer));
+    exit
 }
 
 /// The words of the verb that was typed: `intent`, `put`.
@@ -186,11 +188,20 @@ fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
     let Some(noun) = NOUNS.iter().find(|noun| word.as_deref() == Some(noun.name)) else {
         return without_noun(args, at);
     };
-    let command = base().subcommand(noun.command());
-    match command.try_get_matches_from(args) {
+    let mut command = base().subcommand(noun.command());
+    let parsed = match command.try_get_matches_from_mut(args) {
         Ok(matches) => Ok(Parsed::Verb(noun, matches)),
         Err(error) => help_or_problem(&error),
-    }
+    };
+    leave_to_the_system(command);
+    parsed
+}
+
+/// Not given back piece by piece: the process is about to end, and then all of it is given back at
+/// once. For the ledger this is the same as a close: nothing is open in it, and a close leaves its
+/// log as it is.
+fn leave_to_the_system<T>(what: T) {
+    std::mem::forget(what);
 }
 
 /// The place of the first word of the line that is neither a flag nor a flag's value.

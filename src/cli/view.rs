@@ -162,11 +162,14 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     }
     .recorded(if recorded { Recorded::Yes } else { Recorded::No })
     .applied(applied(standing_effect(report, exit)))
-    .noun("intent", &intent(execution))
-    .noun("execution", &self::execution(execution))
     .name(execution.key().as_str());
     out.replayed = report.reply == Reply::Replayed;
     out.changed = recorded;
+    // Nobody sees the document, which costs more than the rest of the answer.
+    if !app.globals.output.is_document() {
+        return out.line(headline(execution));
+    }
+    out = out.noun("intent", &intent(execution)).noun("execution", &self::execution(execution));
     out.current = current(&report.head);
     let now = app.opened().map_or_else(|| app.clock().now(), crate::ops::Session::now);
     if let Some(held) = &execution.lease {

@@ -241,7 +241,7 @@ impl ReadTxn<'_> {
         let mut found = None;
         let values = [Value::Text(kind), Value::Text(name)];
         self.engine().each(sql::READ_DOCUMENT, &values, &mut |row| {
-            found = Some(json(self.path(), || format!("{kind} {name}"), row.text(0)?)?);
+            found = Some(json(self.path(), || format!("{kind} {name}"), row.text(1)?)?);
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
@@ -268,6 +268,19 @@ impl ReadTxn<'_> {
     /// The policy that holds.
     pub fn policy(&self) -> Result<Option<StoredPolicy>, LedgerError> {
         self.find_document("policy", "current")
+    }
+
+    /// The number of the policy that holds: another one after every change. Cheap: the policy
+    /// itself, which is long, is not read.
+    pub fn policy_version(&self) -> Result<Option<u64>, LedgerError> {
+        let mut version = None;
+        let values = [Value::Text("policy"), Value::Text("current")];
+        self.engine().each(sql::READ_DOCUMENT, &values, &mut |row| {
+            let place = || "the version of the policy".to_owned();
+            version = Some(number(self.path(), place, row.int(0)?)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(version)
     }
 
     /// Every policy that ever held, the oldest first.

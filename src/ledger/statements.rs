@@ -110,7 +110,7 @@ pub(super) const UPDATE_EXECUTION: Statement = Statement {
 
 pub(super) const READ_DOCUMENT: Statement = Statement {
     doing: "read a document of",
-    text: "SELECT body FROM document WHERE kind = $1 AND name = $2",
+    text: "SELECT version, body FROM document WHERE kind = $1 AND name = $2",
 };
 
 pub(super) const READ_DOCUMENTS: Statement = Statement {

@@ -14,15 +14,16 @@ pub fn actuate(
     key: &ExecutionKey,
     options: &CarryOptions,
 ) -> Result<Report, OpError> {
-    let (_, execution) = session.load(key)?;
+    let (state, execution) = session.load(key)?;
     if execution.intent.dry_run {
         return simulate(session, key, options);
     }
     // A call that ended without a result is recorded first: starting over would call blindly.
     if matches!(execution.phase, Phase::Started { .. }) {
         session.record_loss(&execution)?;
+        return session.carry_out(key, options);
     }
-    session.carry_out(key, options)
+    session.carry_out_loaded(&state, &execution, options)
 }
 
 /// Records a simulation of a key: nobody is called.

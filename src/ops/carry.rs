@@ -65,16 +65,27 @@ impl Session {
         options: &CarryOptions,
     ) -> Result<Report, OpError> {
         let (state, execution) = self.load(key)?;
+        self.carry_out_loaded(&state, &execution, options)
+    }
+
+    /// The same for a key that was just loaded.
+    pub(crate) fn carry_out_loaded(
+        &mut self,
+        state: &ServiceState,
+        execution: &Execution,
+        options: &CarryOptions,
+    ) -> Result<Report, OpError> {
+        let key = execution.key();
         let is_over = execution.phase.is_finished()
             || matches!(execution.phase, Phase::Succeeded | Phase::Observed);
         if is_over && execution.is_live() {
             return Report::replay(self, key);
         }
-        let actuator = self.actuator_of(&state)?.ok_or_else(|| no_actuator(&state))?;
-        let controller = Self::controller(&state, options.controller.as_ref())?;
-        self.refuse_early(&state, &execution, &controller)?;
+        let actuator = self.actuator_of(state)?.ok_or_else(|| no_actuator(state))?;
+        let controller = Self::controller(state, options.controller.as_ref())?;
+        self.refuse_early(state, execution, &controller)?;
         let asker = self.asker(&actuator)?;
-        let gathered = self.gather(&state, &execution, &actuator, &asker)?;
+        let gathered = self.gather(state, execution, &actuator, &asker)?;
 
         let call_id: CallId = mint("call-")?;
         let deadline = Deadline::after(actuator.timeout_ms);

@@ -144,7 +144,7 @@ impl Session {
         let key: ExecutionKey = execution.key().clone();
         let service = execution.intent.service.clone();
         let transition =
-            self.transition(&service, std::slice::from_ref(&key), |_, _| Ok(command))?;
+            self.transition_unasked(&service, std::slice::from_ref(&key), |_, _| Ok(command))?;
         Report::of(transition, &key)
     }
 

@@ -16,6 +16,7 @@ pub mod clock;
 pub mod error;
 mod ids;
 mod lost;
+mod policy_cache;
 mod read;
 pub mod recover;
 pub mod report;

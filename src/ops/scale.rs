@@ -169,9 +169,9 @@ impl Run<'_> {
         let mut poll = POLL_MIN;
         loop {
             refuse_after_signal().map_err(|error| named(error, key))?;
-            let (_, execution) = self.session.load(key)?;
+            let (state, execution) = self.session.load(key)?;
             let step = match &execution.phase {
-                Phase::Accepted | Phase::Failed { .. } => self.attempt(&execution),
+                Phase::Accepted | Phase::Failed { .. } => self.attempt(&state, &execution),
                 Phase::Started { .. } => self.session.record_loss(&execution).map(Some),
                 // What another run has left unknown is found out; what this run has just made
                 // unknown is left to `replay`, which a person decides on.
@@ -205,12 +205,16 @@ impl Run<'_> {
         }
     }
 
-    fn attempt(&mut self, execution: &Execution) -> Result<Option<Report>, OpError> {
+    fn attempt(
+        &mut self,
+        state: &ServiceState,
+        execution: &Execution,
+    ) -> Result<Option<Report>, OpError> {
         let next = execution.attempts + 1;
-        let report = self.session.carry_out(execution.key(), &self.options)?;
+        let report = self.session.carry_out_loaded(state, execution, &self.options)?;
         (self.say)(&format!(
             "attempt {next} of {}: {}",
-            execution.intent.wish.retry_policy.max_attempts,
+            report.execution.intent.wish.retry_policy.max_attempts,
             report.execution.phase.as_str()
         ));
         Ok(Some(report))

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::clock::Clock;
 use super::error::OpError;
 use super::ids::mint;
+use super::policy_cache::{PolicyCache, PolicyInTxn};
 use super::report::Effect;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
 use crate::domain::registry::RefusalBody;
@@ -16,14 +17,13 @@ use crate::domain::scale::event::{Event, EventBody, Stamped};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::invariant;
 use crate::domain::scale::lease::Holder;
-use crate::domain::scale::policy::{PolicyAnswer, PolicyGate, PolicyQuery};
+use crate::domain::scale::policy::{PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Committed, Ledger, ReadTxn, WriteTxn};
-use crate::policy::{CheckedPolicy, NoPolicy, PolicyEngine};
 
 /// Where this process runs, and where it keeps what is not in the ledger.
 #[derive(Debug, Clone)]
@@ -86,22 +86,7 @@ pub struct Session {
     pub recorded: bool,
     /// What this session has done to the target.
     pub effect: Effect,
-    policy: Option<LoadedPolicy>,
-}
-
-/// A policy as loaded, and the digest under which the ledger knows it.
-enum LoadedPolicy {
-    None,
-    Engine(Box<PolicyEngine>),
-}
-
-impl PolicyGate for LoadedPolicy {
-    fn answer(&self, query: &PolicyQuery) -> PolicyAnswer {
-        match self {
-            Self::None => NoPolicy.answer(query),
-            Self::Engine(engine) => engine.answer(query),
-        }
-    }
+    policy: PolicyCache,
 }
 
 /// What a transition came to.
@@ -137,7 +122,7 @@ impl Session {
             notices: Vec::new(),
             recorded: false,
             effect: Effect::None,
-            policy: None,
+            policy: PolicyCache::EMPTY,
         }
     }
 
@@ -196,21 +181,33 @@ impl Session {
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
         self.load_policy()?;
+        self.transition_unasked(service, keys, build)
+    }
+
+    /// The same for a command that hardly ever asks the policy: it is loaded only if it is asked.
+    pub(super) fn transition_unasked(
+        &mut self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+    ) -> Result<Transition, OpError> {
         let now = self.now();
         let mut txn = self.ledger.write(Self::command_id()?)?;
-        refresh_policy(&txn, &mut self.policy)?;
         let state = txn.service_state(service, keys)?;
         let command = build(&state, &txn)?;
         let actuator = actuator_for(&txn, &state, &command)?;
         let ledger_id = txn.identity().ledger_id.clone();
+        let policy = PolicyInTxn::new(&txn, &mut self.policy);
         let context = Context {
             by: &self.by,
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
-            policy: self.policy.as_ref().unwrap_or(&LoadedPolicy::None),
+            policy: &policy,
             source: "cli",
         };
-        match decide(&state, &command, &context, now) {
+        let decided = decide(&state, &command, &context, now);
+        policy.finish()?;
+        match decided {
             Ok(decision) if decision.events.is_empty() => {
                 let (reply, events) = (decision.reply, decision.events);
                 Ok(Transition { reply, events, state, committed: None })
@@ -253,7 +250,7 @@ impl Session {
             by: &self.by,
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
-            policy: self.policy.as_ref().unwrap_or(&LoadedPolicy::None),
+            policy: self.policy.gate(),
             source: "cli",
         }))
     }
@@ -261,19 +258,19 @@ impl Session {
     /// The policy, for questions about the ledger itself.
     pub fn ask_policy(&mut self, query: &PolicyQuery) -> Result<PolicyAnswer, OpError> {
         self.load_policy()?;
-        Ok(self.policy.as_ref().unwrap_or(&LoadedPolicy::None).answer(query))
+        Ok(self.policy.gate().answer(query))
     }
 
     /// Forgets the loaded policy, after it was replaced.
     pub fn forget_policy(&mut self) {
-        self.policy = None;
+        self.policy = PolicyCache::EMPTY;
     }
 
     /// Parses the policy before the write lock is taken: it costs more than the write itself.
     fn load_policy(&mut self) -> Result<(), OpError> {
-        if self.policy.is_none() {
+        if self.policy.is_empty() {
             let read = self.ledger.read()?;
-            refresh_policy(&read, &mut self.policy)?;
+            self.policy.refresh(&read)?;
         }
         Ok(())
     }
@@ -347,33 +344,6 @@ fn key_of(command: &Command) -> Option<&ExecutionKey> {
         | Command::Settle { key, .. }
         | Command::Observe { key, .. } => Some(key),
     }
-}
-
-fn refresh_policy(read: &ReadTxn<'_>, loaded: &mut Option<LoadedPolicy>) -> Result<(), OpError> {
-    let stored = read.policy()?;
-    let is_current = match (&loaded, &stored) {
-        (Some(LoadedPolicy::None), None) => true,
-        (Some(LoadedPolicy::Engine(engine)), Some(stored)) => engine.digest() == stored.digest,
-        _ => false,
-    };
-    if is_current {
-        return Ok(());
-    }
-    let Some(stored) = stored else {
-        *loaded = Some(LoadedPolicy::None);
-        return Ok(());
-    };
-    let checked: CheckedPolicy =
-        serde_json::from_str(&stored.document).map_err(|error| OpError::Internal {
-            what: format!("the stored policy {} cannot be read: {error}", stored.digest),
-        })?;
-    // The text is the truth; the compiled form beside it may be of another version of the engine.
-    let engine = match PolicyEngine::load(&checked.compiled) {
-        Ok(engine) => engine,
-        Err(_) => PolicyEngine::derive(&checked.sources)?,
-    };
-    *loaded = Some(LoadedPolicy::Engine(Box::new(engine)));
-    Ok(())
 }
 
 fn actuator_in(

@@ -9,7 +9,7 @@ use cedar_policy_core::ast::{Expr, Literal, SlotEnv, ValueKind};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
-use super::check::{self, PolicySource};
+use super::check::{self, CheckedPolicy, PolicySource};
 use super::code::{self, CompiledPolicy, LoadError};
 use super::error::PolicyError;
 use super::question;
@@ -83,6 +83,24 @@ impl PolicyEngine {
     pub fn derive(sources: &[PolicySource]) -> Result<Self, PolicyError> {
         Self::load(&check::check(sources)?.compiled)
             .map_err(|error| PolicyError::Check { problem: error.to_string() })
+    }
+
+    /// Loads a stored policy (a [`CheckedPolicy`] as JSON). Of a good one only the compiled rules
+    /// are taken out: the text is the truth, and is read where they are of another version of the
+    /// engine.
+    pub fn of_document(document: &str) -> Result<Self, PolicyError> {
+        #[derive(serde::Deserialize)]
+        struct Compiled {
+            compiled: CompiledPolicy,
+        }
+        if let Ok(Compiled { compiled }) = serde_json::from_str(document)
+            && let Ok(engine) = Self::load(&compiled)
+        {
+            return Ok(engine);
+        }
+        let checked: CheckedPolicy = serde_json::from_str(document)
+            .map_err(|error| PolicyError::Check { problem: error.to_string() })?;
+        Self::derive(&checked.sources)
     }
 
     /// The policy's digest.
