@@ -26,9 +26,23 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 15] = [
-    "ask", "call", "carry", "clock", "error", "ids", "lost", "mod", "read", "recover", "report",
-    "scale", "session", "stderr", "wait",
+const SHARED_STEPS: [&str; 16] = [
+    "ask",
+    "call",
+    "carry",
+    "clock",
+    "error",
+    "ids",
+    "lost",
+    "mod",
+    "policy_cache",
+    "read",
+    "recover",
+    "report",
+    "scale",
+    "session",
+    "stderr",
+    "wait",
 ];
 /// The facts that a put gathers, whether one may administer, and how an actuator is introduced.
 const VERBS_OF_VERBS: [(&str, &str); 3] =

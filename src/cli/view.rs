@@ -165,9 +165,13 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     .name(execution.key().as_str());
     out.replayed = report.reply == Reply::Replayed;
     out.changed = recorded;
+    if exit == Exit::Ok && !standing::holds_now(execution, &report.head) {
+        out = out.warning("not_current", stale_success(report));
+    }
+    out = out.line(headline(execution));
     // Nobody sees the document, which costs more than the rest of the answer.
     if !app.globals.output.is_document() {
-        return out.line(headline(execution));
+        return out;
     }
     out = out.noun("intent", &intent(execution)).noun("execution", &self::execution(execution));
     out.current = current(&report.head);
@@ -178,10 +182,7 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     if let Some(observation) = &execution.observation {
         out = out.noun("observation", observation);
     }
-    if exit == Exit::Ok && !standing::holds_now(execution, &report.head) {
-        out = out.warning("not_current", stale_success(report));
-    }
-    out.line(headline(execution))
+    out
 }
 
 /// What became of the target: what this command did, and what is unknown or half done of the key.
