@@ -11,7 +11,6 @@ use super::support::{SCALECTL, World};
 enum Seen {
     LedgerWrite,
     LedgerSync,
-    CallSync,
     Guard,
     Actuator,
     Answer,
@@ -27,9 +26,6 @@ fn seen(line: &str) -> Option<Seen> {
     if line.contains("ledger.db-wal>") {
         let is_write = call.starts_with("pwrite64(") || call.starts_with("write(");
         return is_write.then_some(Seen::LedgerWrite).or(is_sync.then_some(Seen::LedgerSync));
-    }
-    if is_sync && line.contains("/calls/") {
-        return Some(Seen::CallSync);
     }
     if call.starts_with("execve(") && line.contains("\"guard\"") {
         return Some(Seen::Guard);

@@ -10,6 +10,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::observation::Source;
 use crate::domain::scale::service::{OnUnknown, RegisteredActuator};
 
 /// How many steps one replay of one key takes at most: each leaves a state behind.
@@ -88,7 +89,7 @@ fn step(
             let report = session.confirm(key)?;
             let reading = report.execution.last_reading.as_ref();
             steps.push(reading.map_or_else(
-                || "confirmed by the actuator's own word".to_owned(),
+                || confirmed_by(&report.execution).to_owned(),
                 |reading| format!("read {}: {}", reading.replicas, report.execution.phase.as_str()),
             ));
             let moved =
@@ -101,6 +102,14 @@ fn step(
         | Phase::Rejected
         | Phase::Withdrawn
         | Phase::Superseded { .. } => Ok(None),
+    }
+}
+
+/// Whose word a confirmation without any reading rests on.
+fn confirmed_by(execution: &Execution) -> &'static str {
+    match execution.observation.as_ref().map(|observation| observation.source) {
+        Some(Source::Attested) => "confirmed by a person's word",
+        Some(Source::Actuator | Source::Reading) | None => "confirmed by the actuator's own word",
     }
 }
 

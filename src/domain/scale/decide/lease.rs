@@ -205,6 +205,10 @@ pub(super) fn release(
         | Phase::Withdrawn
         | Phase::Superseded { .. } => {}
     }
+    // The same line again finds nothing left to give back.
+    if execution.live_lease(draft.now).is_none() {
+        return Ok(unchanged());
+    }
     own(draft, execution, given)?;
     Ok(draft.done(vec![EventBody::LeaseReleased {
         execution_key: key.clone(),

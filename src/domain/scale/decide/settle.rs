@@ -132,7 +132,7 @@ fn settled_result(
             Ok(settled_by_reading(execution, pending, reading))
         }
         Settlement::AttestedApplied { reason, reading } => {
-            attested_applied(execution, reason, reading.as_ref())
+            attested_applied(draft, execution, reason, reading.as_ref())
         }
         Settlement::AttestedNotApplied { reason } => {
             Ok(plain(failure(execution, "not_applied", reason.as_str(), None)))
@@ -176,14 +176,24 @@ fn success(execution: &Execution, count: Replicas, detail: &str) -> ActuationRes
     }
 }
 
+/// A person's word that it was applied needs a reading that agrees, wherever somebody can read; the
+/// word alone counts only for an actuator that cannot.
 fn attested_applied(
+    draft: &Draft<'_>,
     execution: &Execution,
     reason: &Reason,
     reading: Option<&Reading>,
 ) -> Result<Settled, Rejection> {
     let service = execution.intent.service.clone();
     let Some(reading) = reading else {
-        return Err(Rejection::FactUnknown { service, fact: MissingFact::Reading });
+        if draft.context.actuator.is_some_and(|actuator| actuator.capabilities.inspect) {
+            return Err(Rejection::FactUnknown { service, fact: MissingFact::Reading });
+        }
+        return Ok(Settled::Result {
+            reading: None,
+            result: success(execution, execution.desired(), reason.as_str()),
+            partly_applied: false,
+        });
     };
     if verdict_of(execution, reading) == ReadingVerdict::Differs {
         return Err(Rejection::ReadingDiffers {
