@@ -343,13 +343,14 @@ fn parse(bytes: &[u8]) -> Result<Content, (usize, &'static str)> {
                 return Err((at, "a second session"));
             }
         } else if let Some(rest) = line.strip_prefix("group ") {
-            let (id, _) = parse_pair(rest).ok_or((at, "a pid and a time"))?;
+            // Torn by a full disk: its session leads to whatever it would have named.
+            let Some((id, _)) = parse_pair(rest) else { continue };
             if content.session.is_none() || content.group.replace(id).is_some() {
                 return Err((at, "a group out of place"));
             }
         } else if let Some(rest) = line.strip_prefix("ended ") {
             content.ended = Some(parse_end(rest).ok_or((at, "no known kind of end"))?);
-        } else {
+        } else if content.session.is_none() || !"group ".starts_with(line) {
             return Err((at, "no known kind of line"));
         }
     }

@@ -113,6 +113,7 @@ struct Guard {
     parent_pidfd: OwnedFd,
     signals: Signals,
     session: Session,
+    is_torn: bool,
 }
 
 impl Guard {
@@ -146,7 +147,8 @@ impl Guard {
         let own =
             procfs::own_stat().map_err(|error| format!("reading /proc/self/stat: {error}"))?;
         let session = Session { id: own.session, leader_start_ticks: own.start_ticks };
-        Ok(Self { file, parent: orders.parent, parent_pidfd, signals, session })
+        let parent = orders.parent;
+        Ok(Self { file, parent, parent_pidfd, signals, session, is_torn: false })
     }
 
     /// Starts the actuator and stays until its group is empty.
@@ -260,8 +262,13 @@ impl Guard {
         self.signals.has_come(ORPHANED) || getppid() != Some(self.parent)
     }
 
+    /// Writes a line whole. After a write that failed, on a full disk perhaps, a part of a line may
+    /// stand there: the next one begins below it.
     fn write(&mut self, line: &str) -> io::Result<()> {
-        self.file.write_all(line.as_bytes())
+        let start = if self.is_torn { "\n" } else { "" };
+        let written = self.file.write_all(format!("{start}{line}").as_bytes());
+        self.is_torn |= written.is_err();
+        written
     }
 }
 
@@ -285,8 +292,15 @@ fn end_group(group: Pid, session: Session) {
     let mut pause_ms = 1;
     loop {
         while matches!(waitpgid(group, WaitOptions::NOHANG), Ok(Some(_))) {}
-        if test_kill_process_group(group) == Err(rustix::io::Errno::SRCH) {
-            return;
+        match test_kill_process_group(group) {
+            Err(rustix::io::Errno::SRCH) => return,
+            // Somebody of it is another user's now, and /proc may hide those: it is not over.
+            Err(rustix::io::Errno::PERM) => {
+                std::thread::sleep(Duration::from_millis(pause_ms));
+                pause_ms = (pause_ms * 2).min(50);
+                continue;
+            }
+            Ok(()) | Err(_) => {}
         }
         // Left over are zombies of a parent that is not in the group, and what is still dying.
         if procfs::kill_living(session, Some(id)).is_ok_and(|left| left.is_empty()) {

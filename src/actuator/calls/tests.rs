@@ -105,6 +105,11 @@ fn torn_last_lines_count_for_nothing_and_nonsense_proves_nothing() {
         assert_eq!((content.group, content.ended), (Some(43), None), "{torn:?}");
         assert_eq!(content.whole_bytes, whole.len() as u64);
     }
+    for torn in ["", "gro", "group ", "group 4", "group 43 "] {
+        let content = parse(format!("session 42 7\n{torn}\nended exit 0 1\n").as_bytes()).unwrap();
+        assert_eq!(content.group, None, "{torn:?}");
+        assert!(content.ended.is_some(), "{torn:?}");
+    }
     for nonsense in [
         "hello\n",
         "\n",
