@@ -9,10 +9,9 @@
 //! ended <how> <wall clock in microseconds>    when the group is empty
 //! ```
 //!
-//! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After
-//! any crash of either, [`prove_end`] ends what is left. It means nothing on another host or boot,
-//! which the caller rules out first ([`super::host::whereabouts`]). After a crash of the machine a
-//! file may be lost or cut; then the boot is another one too.
+//! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After any
+//! crash of either, [`prove_end`] ends what is left; it means nothing on another host or boot, which
+//! the caller rules out ([`super::host::whereabouts`]). A crash of the machine makes another boot.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
@@ -343,7 +342,7 @@ fn parse(bytes: &[u8]) -> Result<Content, (usize, &'static str)> {
                 return Err((at, "a second session"));
             }
         } else if let Some(rest) = line.strip_prefix("group ") {
-            // Torn by a full disk: its session leads to whatever it would have named.
+            // Torn by a full disk: the session leads to what it would have named.
             let Some((id, _)) = parse_pair(rest) else { continue };
             if content.session.is_none() || content.group.replace(id).is_some() {
                 return Err((at, "a group out of place"));

@@ -231,6 +231,15 @@ numbers! {
     RequiredReadings = "required readings", 1, 10;
 }
 
+/// Reads a stored number that is counted up: past [`NUMBER_MAX`] it is nonsense, and an overflow.
+pub(crate) fn counted<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(reader)?;
+    if number > NUMBER_MAX {
+        return Err(serde::de::Error::custom(format!("{number} is past 2^53 - 1")));
+    }
+    Ok(number)
+}
+
 impl From<u32> for Replicas {
     fn from(count: u32) -> Self {
         Self(u64::from(count))

@@ -10,7 +10,9 @@ use super::policy::PolicyAnswer;
 use super::provenance::Provenance;
 use super::service::Terms;
 use crate::domain::digest::Digest;
-use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName};
+use crate::domain::id::{
+    ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName, counted,
+};
 use crate::domain::time::Timestamp;
 
 /// What was submitted, as far as re-delivery compares it.
@@ -215,12 +217,15 @@ pub struct Execution {
     /// The last lease, until the end of its attempt.
     pub lease: Option<HeldLease>,
     /// The number of the last attempt that started.
+    #[serde(deserialize_with = "counted")]
     pub attempts: u64,
     /// How many calls were made; an attempt whose child could not start made none.
+    #[serde(deserialize_with = "counted")]
     pub calls: u64,
     /// The newest result.
     pub result: Option<RecordedResult>,
     /// How many readings in a row agree, the actuator's own included.
+    #[serde(deserialize_with = "counted")]
     pub readings_matched: u64,
     /// The newest reading for this key.
     pub last_reading: Option<Reading>,

@@ -9,7 +9,7 @@ use super::execution::{Acceptance, Execution, NewIntent, Phase};
 use super::intent::Fence;
 use super::observation::Reading;
 use super::service::{Binding, Registration};
-use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas};
+use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas, counted};
 use crate::domain::time::Timestamp;
 
 /// The newest fence of a service. Every accepted live intent moves it up.
@@ -17,8 +17,10 @@ use crate::domain::time::Timestamp;
 #[serde(deny_unknown_fields)]
 pub struct FenceMark {
     /// First half of the order.
+    #[serde(deserialize_with = "counted")]
     pub epoch: u64,
     /// Second half of the order.
+    #[serde(deserialize_with = "counted")]
     pub token: u64,
     /// The lease of the newest fence; none before the first.
     pub lease_id: Option<LeaseId>,
@@ -120,6 +122,7 @@ pub struct ServiceHead {
     /// What the target was when last read.
     pub binding: Option<Binding>,
     /// The newest intent revision that a live put has taken; 0 before the first.
+    #[serde(deserialize_with = "counted")]
     pub latest_revision: u64,
     /// The highest intent that was ever accepted, whatever became of it, unless it was simulated.
     /// The gateway's desired count.
@@ -138,6 +141,7 @@ pub struct ServiceHead {
     pub time_mark: Option<Timestamp>,
     /// How many results and readings were recorded. A reading is fresh if this has not moved
     /// since before it began: clocks have no say in it.
+    #[serde(deserialize_with = "counted")]
     pub reading_serial: u64,
     /// The newest reading.
     pub newest_reading: Option<Reading>,
@@ -335,4 +339,30 @@ fn mark_of(fence: &Fence) -> FenceMark {
 
 pub(super) fn illegal(event: &Event, state: &'static str, subject: &str) -> IllegalEvent {
     IllegalEvent { event: event.body.kind(), state, subject: subject.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_number_that_would_overflow_is_refused() {
+        let head = serde_json::to_string(&ServiceHead::default()).expect("BUG: is JSON");
+        assert!(serde_json::from_str::<ServiceHead>(&head).is_ok());
+        for member in ["latest_revision", "reading_serial", "epoch", "token"] {
+            let mut value: serde_json::Value = serde_json::from_str(&head).expect("own text");
+            let holder = if value.get(member).is_some() { &mut value } else { &mut value["mark"] };
+            holder[member] = u64::MAX.into();
+            assert!(serde_json::from_value::<ServiceHead>(value).is_err(), "{member}");
+        }
+    }
+
+    #[test]
+    fn a_time_mark_without_a_registration_is_no_panic() {
+        let mut state = ServiceState::default();
+        state.head.time_mark = Some(Timestamp::MAX);
+        let now = "2026-01-01T00:00:00Z".parse().expect("BUG: an instant");
+        let clamped = super::super::decide::on_ledger_clock(&state, now);
+        assert_eq!(clamped, Ok(Timestamp::MAX));
+    }
 }
