@@ -9,9 +9,9 @@
 //! ended <how> <wall clock in microseconds>    when the group is empty
 //! ```
 //!
-//! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After any
-//! crash of either, [`prove_end`] ends what is left; it means nothing on another host or boot, which
-//! the caller rules out ([`super::host::whereabouts`]). A crash of the machine makes another boot.
+//! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After
+//! any crash of either, [`prove_end`] ends what is left; it means nothing on another host or boot,
+//! which the caller rules out ([`super::host::whereabouts`]).
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
