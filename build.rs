@@ -1,9 +1,9 @@
 //! Links the release binary for Linux so that little is left to do when it starts.
 //!
-//! A command runs for three milliseconds. At a fixed address it saves a tenth of them, which it
-//! would spend on relocating itself; without the shared libgcc_s it saves half as much again, which
-//! that library spends on asking the processor for its features (docs/performance.md). Debug builds,
-//! tests and every other system keep the default, and so does a linker that has no static libgcc.
+//! A command runs for three milliseconds. At a fixed address it does not relocate itself; without
+//! the shared libgcc_s nobody asks the processor for its features once more, which is dear in a
+//! virtual machine. Each saves about a tenth of a put (docs/performance.md). Debug builds, tests
+//! and every other system keep the default, and so does a linker that has no static libgcc.
 
 use std::path::PathBuf;
 use std::process::Command;
