@@ -22,6 +22,7 @@ use crate::domain::scale::command::{CallEnd, Command};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::SchemaVersion;
 use crate::domain::scale::observation::Evidence;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationRequest, Detail};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Committed;
@@ -273,7 +274,11 @@ impl Watch for LeaseWatch<'_> {
                 self.expires_at = wanted;
                 Tick::Continue
             }
-            Err(OpError::Rejected { .. }) => Tick::End,
+            Err(OpError::Rejected { rejection, .. })
+                if matches!(*rejection, Rejection::LeaseLost { .. }) =>
+            {
+                Tick::End
+            }
             // Another try comes before the lease ends; the last one ends the call with it.
             Err(_) if self.next_at < self.expires_at => Tick::Continue,
             Err(_) => Tick::End,

@@ -256,14 +256,16 @@ impl Session {
             tries += 1;
             match self.step(execution, command.clone()) {
                 Err(OpError::Ledger(error)) if error.is_busy() && tries < RECORD_TRIES => {}
-                Err(OpError::Ledger(source)) => {
+                // Whatever refuses it, the call was made.
+                Err(source) => {
                     return Err(OpError::Unrecorded {
                         key: execution.key().clone(),
                         said: said(&made.end),
-                        source,
+                        effect,
+                        source: Box::new(source),
                     });
                 }
-                other => break other?,
+                Ok(report) => break report,
             }
         };
         if made.ended_at.is_some() {

@@ -59,7 +59,11 @@ pub fn decide(
     context: &Context<'_>,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let now = on_ledger_clock(state, now)?;
+    let now = match (command.has_happened(), state.head.time_mark) {
+        (true, Some(mark)) => now.max(mark),
+        (true, None) => now,
+        (false, _) => on_ledger_clock(state, now)?,
+    };
     let draft = Draft { state, context, now };
     match command {
         Command::RegisterService { registration, binding, expected } => {
