@@ -5,6 +5,7 @@ use super::ask::Asker;
 use super::call::{self, Made, Started};
 use super::error::OpError;
 use super::ids::mint;
+use super::read::READING_TRIES;
 use super::report::{Effect, Report};
 use super::session::Session;
 use crate::actuator::calls::PreparedCall;
@@ -15,7 +16,7 @@ use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::{Evidence, Reading};
-use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
@@ -68,18 +69,43 @@ impl Session {
         self.carry_out_loaded(&state, &execution, options)
     }
 
-    /// The same for a key that was just loaded.
+    /// The same for a key that was just loaded. What was gathered before somebody else has recorded
+    /// something of the target is gathered again.
     pub(crate) fn carry_out_loaded(
         &mut self,
         state: &ServiceState,
         execution: &Execution,
         options: &CarryOptions,
     ) -> Result<Report, OpError> {
+        if let Some(report) = self.try_to_carry_out(state, execution, options)? {
+            return Ok(report);
+        }
+        for _ in 1..READING_TRIES {
+            let (state, execution) = self.load(execution.key())?;
+            if let Some(report) = self.try_to_carry_out(&state, &execution, options)? {
+                return Ok(report);
+            }
+        }
+        let why = "whatever was read was out of date before it could be used".to_owned();
+        Err(Rejection::FactUnknown {
+            service: execution.intent.service.clone(),
+            fact: MissingFact::Count { why },
+        }
+        .into())
+    }
+
+    /// None where what was gathered is out of date.
+    fn try_to_carry_out(
+        &mut self,
+        state: &ServiceState,
+        execution: &Execution,
+        options: &CarryOptions,
+    ) -> Result<Option<Report>, OpError> {
         let key = execution.key();
         let is_over = execution.phase.is_finished()
             || matches!(execution.phase, Phase::Succeeded | Phase::Observed);
         if is_over && execution.is_live() {
-            return Report::replay(self, key);
+            return Report::replay(self, key).map(Some);
         }
         let actuator = self.actuator_of(state)?.ok_or_else(|| no_actuator(state))?;
         let controller = Self::controller(state, options.controller.as_ref())?;
@@ -95,6 +121,7 @@ impl Session {
             lease: options.lease.clone(),
             ttl: options.ttl.unwrap_or(crate::domain::scale::lease::LEASE_TTL_DEFAULT),
             found: gathered.found,
+            began_after_serial: state.head.reading_serial,
             evidence: gathered.evidence.clone(),
             attest_not_drained: options.attest_not_drained,
             override_cooldown: options.override_cooldown,
@@ -127,7 +154,10 @@ impl Session {
         let Some(committed) = started.committed else {
             drop(prepared);
             self.forget_call_id(&call_id);
-            return Report::replay(self, key);
+            if started.reply == Reply::StaleReading {
+                return Ok(None);
+            }
+            return Report::replay(self, key).map(Some);
         };
         let execution = started.state.executions.get(key).cloned().ok_or_else(|| {
             OpError::Internal { what: format!("{key} was started and is not there") }
@@ -151,7 +181,7 @@ impl Session {
                 ttl,
             },
         );
-        self.record_call(&execution, &made)
+        self.record_call(&execution, &made).map(Some)
     }
 
     /// What can be refused before anybody is asked: the fresh gates look again.

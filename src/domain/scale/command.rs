@@ -115,6 +115,8 @@ pub struct StartAttempt {
     pub ttl: DurationMs,
     /// The target as just read; an error text where it could not be; none where nobody can.
     pub found: Option<Result<Reading, String>>,
+    /// The serial of the service before that reading began.
+    pub began_after_serial: u64,
     /// What shows that a reduction is safe.
     pub evidence: Option<Evidence>,
     /// Whether a person vouches for what is not drained.
