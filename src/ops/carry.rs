@@ -224,7 +224,7 @@ impl Session {
     }
 
     fn gather(
-        &self,
+        &mut self,
         state: &ServiceState,
         execution: &Execution,
         actuator: &RegisteredActuator,
@@ -254,10 +254,17 @@ impl Session {
             && drain != Some(Drain::None)
             && !capabilities.drains_itself
             && capabilities.evidence;
-        let evidence = if needs_evidence {
-            Some(asker.evidence(target, current, execution.desired())?)
-        } else {
-            None
+        if !needs_evidence {
+            return Ok(Gathered { found, evidence: None });
+        }
+        let evidence = match asker.evidence(target, current, execution.desired()) {
+            Ok(evidence) => Some(evidence),
+            Err(error @ OpError::Interrupted { .. }) => return Err(error),
+            // The gate refuses where nothing else will do; a person's word may.
+            Err(error) => {
+                self.notice("evidence_failed", format!("no evidence could be gathered: {error}"));
+                None
+            }
         };
         Ok(Gathered { found, evidence })
     }
