@@ -1,6 +1,8 @@
 //! Carrying out the next attempt of a key: read, gather, start, call, record. The shared step of
 //! `actuate`, `replay` and `scale`.
 
+use std::time::Duration;
+
 use super::ask::Asker;
 use super::call::{self, Made, Started};
 use super::error::OpError;
@@ -10,6 +12,7 @@ use super::report::{Effect, Report};
 use super::session::Session;
 use crate::actuator::calls::PreparedCall;
 use crate::actuator::host::Deadline;
+use crate::actuator::signals;
 use crate::crash::{self, CrashPoint};
 use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
@@ -22,8 +25,10 @@ use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
 
-/// How often the recording of a result is tried while the ledger is busy.
-const RECORD_TRIES: u32 = 5;
+/// How long the recording of a result is tried while the ledger is busy, whatever the lock timeout.
+const RECORD_PATIENCE: DurationMs = DurationMs::from_secs(30);
+/// How long to wait between two such tries.
+const RECORD_PAUSE: Duration = Duration::from_millis(50);
 
 /// How an attempt is to be carried out.
 #[derive(Debug, Clone, Default)]
@@ -288,11 +293,12 @@ impl Session {
             end: made.end.clone(),
             ended_at: made.ended_at,
         };
-        let mut tries = 0;
+        let patience = Deadline::after(RECORD_PATIENCE);
         let report = loop {
-            tries += 1;
             match self.step(execution, command.clone()) {
-                Err(OpError::Ledger(error)) if error.is_busy() && tries < RECORD_TRIES => {}
+                Err(OpError::Ledger(error)) if error.is_busy() && may_go_on(patience) => {
+                    std::thread::sleep(RECORD_PAUSE);
+                }
                 // Whatever refuses it, the call was made.
                 Err(source) => {
                     return Err(OpError::Unrecorded {
@@ -347,6 +353,11 @@ fn effect_of(end: &CallEnd) -> Effect {
         CallEnd::NotStarted { .. } => Effect::None,
         CallEnd::Unknown { .. } => Effect::Unknown,
     }
+}
+
+/// The first signal has ended the call; the second one ends this process.
+fn may_go_on(patience: Deadline) -> bool {
+    !patience.is_past() && signals::installed().is_none_or(|signals| signals.count() < 2)
 }
 
 fn said(end: &CallEnd) -> String {
