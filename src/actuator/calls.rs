@@ -133,7 +133,7 @@ fn prepare_dir(dir: &Path) -> Result<(), CallError> {
     Ok(())
 }
 
-fn path_of(dir: &Path, call_id: &CallId) -> Result<PathBuf, CallError> {
+pub(super) fn path_of(dir: &Path, call_id: &CallId) -> Result<PathBuf, CallError> {
     // An identifier begins with a letter or digit, so without a slash it stays in its directory.
     if call_id.as_str().contains('/') {
         return Err(CallError::Unnameable(call_id.clone()));
@@ -287,20 +287,20 @@ fn try_lock(file: &File, how: FlockOperation, path: &Path) -> Result<bool, CallE
 
 /// What a call file says, in whole lines.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Content {
+pub(super) struct Content {
     session: Option<Session>,
     group: Option<i32>,
     ended: Option<(Timestamp, CallEnd)>,
     whole_bytes: u64,
 }
 
-enum Verdict {
+pub(super) enum Verdict {
     Ended(Timestamp, CallEnd),
     Unproved(Session, Option<i32>),
 }
 
 impl Content {
-    fn verdict(self: &Content) -> Verdict {
+    pub(super) fn verdict(self: &Content) -> Verdict {
         match (&self.ended, self.session) {
             (Some((at, how)), _) => Verdict::Ended(*at, how.clone()),
             (None, Some(session)) => Verdict::Unproved(session, self.group),
@@ -312,7 +312,7 @@ impl Content {
     }
 }
 
-fn read(file: &mut File, path: &Path) -> Result<Content, CallError> {
+pub(super) fn read(file: &mut File, path: &Path) -> Result<Content, CallError> {
     let nonsense =
         |line, why: &str| CallError::Nonsense { path: path.to_owned(), line, why: why.to_owned() };
     let mut bytes = Vec::new();

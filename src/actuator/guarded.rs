@@ -5,11 +5,12 @@
 //! with nothing started, or the guard's.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::calls::{CallEnd, CallProof, PreparedCall, prove_end};
+use super::calls::{self, CallEnd, CallProof, PreparedCall, Verdict, prove_end};
 use super::error::{CallError, SpawnError};
 use super::host::Deadline;
 use super::process::{
@@ -60,6 +61,10 @@ pub fn run_guarded(
         env: spec.env.iter().cloned().chain(crash::environment()).collect(),
         current_dir: spec.current_dir.clone(),
     };
+    let witness = witness(&dir, &call_id).map_err(|error| CallError::NotStarted {
+        call_id: call_id.clone(),
+        reason: error.to_string(),
+    })?;
     let child = spawn_piped(&guard, Group::Ours, Some(&file));
     crash::hit(CrashPoint::AfterSpawn);
     // From here on the lock is the guard's alone.
@@ -67,7 +72,7 @@ pub fn run_guarded(
     let child = child.map_err(|error| not_started(&error))?;
     let supervised =
         supervise(child, Hold::Guard, &guard, stdin, limits, watch, signals::installed());
-    let proof = await_proof(&dir, &call_id);
+    let proof = await_proof(&dir, &call_id, witness);
     match (supervised, proof) {
         (supervised, Ok(CallProof::Ended { how: CallEnd::NotStarted(mut reason), .. })) => {
             // The actuator wrote nothing, so what is there is the guard's own word.
@@ -110,16 +115,32 @@ fn guard_args(call_fd: i32, deadline: Deadline, spec: &ChildSpec) -> Vec<OsStrin
     args
 }
 
-fn await_proof(dir: &Path, call_id: &CallId) -> Result<CallProof, CallError> {
+/// The call file by a descriptor of its own, without the lock. Somebody else may prove the end and
+/// remove the file before we have looked; what it said is still read through this.
+fn witness(dir: &Path, call_id: &CallId) -> Result<File, CallError> {
+    let path = calls::path_of(dir, call_id)?;
+    File::open(&path).map_err(|source| CallError::Io {
+        doing: "opening the call file",
+        path,
+        source,
+    })
+}
+
+fn await_proof(dir: &Path, call_id: &CallId, mut witness: File) -> Result<CallProof, CallError> {
     let patience = Deadline::after(DurationMs::from_millis(LOCK_MS_MAX));
     loop {
         match prove_end(dir, call_id)? {
             CallProof::Alive if !patience.is_past() => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            proof => return Ok(proof),
+            CallProof::NoFile => break,
+            proof @ (CallProof::Alive | CallProof::Ended { .. }) => return Ok(proof),
         }
     }
+    Ok(match calls::read(&mut witness, &calls::path_of(dir, call_id)?)?.verdict() {
+        Verdict::Ended(at, how) => CallProof::Ended { at, how },
+        Verdict::Unproved(..) => CallProof::NoFile,
+    })
 }
 
 /// The guard's own end says nothing; what it wrote about the actuator's does.

@@ -118,6 +118,17 @@ pub fn start_ticks() -> Result<u64, HostError> {
         .map_err(|source| HostError { what: "the start time of this process", source })
 }
 
+/// Whether a process of this host lives under that id which was there at an instant of the boot clock:
+/// a later namesake was not.
+pub fn has_lived_since(pid: u32, boot_ms: u64) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    let hertz = rustix::param::clock_ticks_per_second().max(1);
+    procfs::stat_of(pid)
+        .ok()
+        .flatten()
+        .is_some_and(|stat| !stat.dead && stat.start_ticks.saturating_mul(1000) / hertz <= boot_ms)
+}
+
 /// Where a call runs, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whereabouts {
@@ -168,6 +179,15 @@ mod tests {
         let key = host_key().expect("readable here");
         assert_eq!(key.as_str().split(':').count(), 3);
         assert_eq!(whereabouts(&key, &host_key().expect("readable here")), Whereabouts::Here);
+    }
+
+    #[test]
+    fn a_later_namesake_was_not_there() {
+        let (own, started) = (pid(), start_ticks().expect("readable here"));
+        let hertz = rustix::param::clock_ticks_per_second();
+        assert!(has_lived_since(own, boot_ms()));
+        assert!(!has_lived_since(own, (started * 1000 / hertz).saturating_sub(1000)));
+        assert!(!has_lived_since(u32::MAX, boot_ms()));
     }
 
     #[test]

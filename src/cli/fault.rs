@@ -1,7 +1,7 @@
 //! Faults: everything that a verb can end with, made into the one form of a problem.
 
 use super::exit::Exit;
-use super::output::{Applied, Recorded};
+use super::output::Recorded;
 use super::problem::{EndSignal, Problem, ProblemContext};
 use crate::actuator::error::{BindingError, CallError, HostError};
 use crate::domain::canonical::DocumentError;
@@ -73,7 +73,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
     match error {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
         OpError::Ledger(error) => of_ledger(&error, context),
-        OpError::Unrecorded { key, said, source } => {
+        OpError::Unrecorded { key, said, effect, source } => {
             let message =
                 format!("{key} was called, and what became of it could not be recorded: {source}");
             let mut problem = Problem::new("unrecorded", Exit::Unknown, message)
@@ -81,7 +81,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 .hint("the call has ended; what became of it is found out by")
                 .run(context.command(&["replay", key.as_str()]));
             problem.recorded = Recorded::Unknown;
-            problem.applied = Applied::Unknown;
+            problem.applied = super::view::applied(effect);
             problem
         }
         OpError::Usage { code, message, hint } => {

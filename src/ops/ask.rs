@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
+use crate::actuator::error::SpawnError;
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
@@ -127,7 +128,10 @@ fn run(
     };
     let input = request.to_json();
     let captured = process::run(spec, input.as_bytes(), &Limits::within(timeout), &mut Unwatched)
-        .map_err(|error| fault(error.into()))?;
+        .map_err(|error| match error {
+        SpawnError::Interrupted { signal, .. } => OpError::Interrupted { signal, key: None },
+        error => fault(error.into()),
+    })?;
     match captured.end {
         ChildEnd::Interrupted(signal) => Err(OpError::Interrupted { signal, key: None }),
         ChildEnd::TimedOut => Err(fault(ActuatorProblem::TimedOut(timeout))),

@@ -22,6 +22,7 @@ use crate::domain::scale::command::{CallEnd, Command};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::SchemaVersion;
 use crate::domain::scale::observation::Evidence;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationRequest, Detail};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Committed;
@@ -76,6 +77,7 @@ pub(crate) fn make(
         &limits,
         &mut watch,
     );
+    let given_up = watch.given_up;
     crash::hit(CrashPoint::AfterAnswer);
     let now = session.now();
     match called {
@@ -90,7 +92,7 @@ pub(crate) fn make(
                 }
                 // Without the end of the call its answer may not be its last word.
                 (_, None) => unproved(&guarded.proof),
-                (_, Some(_)) => end_of(&guarded.captured, started),
+                (_, Some(_)) => end_of(&guarded.captured, started, given_up.as_deref()),
             };
             Made {
                 end,
@@ -165,7 +167,7 @@ fn request_of(session: &Session, started: &Started<'_>) -> ApplyRequest {
 
 /// Reads the end of a call (design, section 6): a valid typed answer is the result, whatever ended
 /// the child afterwards; everything else is unknown.
-fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
+fn end_of(captured: &Captured, started: &Started<'_>, given_up: Option<&str>) -> CallEnd {
     let exit = match (captured.end, captured.leader) {
         (ChildEnd::TimedOut | ChildEnd::Stopped, _) => Exit::TimedOut,
         (_, Some(LeaderEnd::Exited(code))) | (ChildEnd::Exited(code), None) => Exit::Code(code),
@@ -174,6 +176,15 @@ fn end_of(captured: &Captured, started: &Started<'_>) -> CallEnd {
             Exit::Signal(signal)
         }
     };
+    if captured.end == ChildEnd::Stopped {
+        // We have killed it ourselves, because we could not keep its lease or not even watch it.
+        let why = given_up.map_or_else(|| stderr_text(captured), str::to_owned);
+        return CallEnd::Unknown {
+            why: UnknownWhy::Killed,
+            detail: Detail::cut(&why),
+            rollback_required: true,
+        };
+    }
     if captured.stdout_dropped > 0 {
         return CallEnd::Unknown {
             why: UnknownWhy::Garbled,
@@ -234,6 +245,8 @@ struct LeaseWatch<'s> {
     expires_at: Timestamp,
     ttl: DurationMs,
     next_at: Timestamp,
+    /// Why the call was ended, if it was for its lease.
+    given_up: Option<String>,
 }
 
 impl<'s> LeaseWatch<'s> {
@@ -249,8 +262,16 @@ impl<'s> LeaseWatch<'s> {
             expires_at: held.lease.expires_at,
             ttl: started.ttl,
             next_at,
+            given_up: None,
             session,
         }
+    }
+}
+
+impl LeaseWatch<'_> {
+    fn give_up(&mut self, why: &str) -> Tick {
+        self.given_up = Some(format!("ended by us, because its lease could not be kept: {why}"));
+        Tick::End
     }
 }
 
@@ -273,10 +294,14 @@ impl Watch for LeaseWatch<'_> {
                 self.expires_at = wanted;
                 Tick::Continue
             }
-            Err(OpError::Rejected { .. }) => Tick::End,
+            Err(OpError::Rejected { rejection, .. })
+                if matches!(*rejection, Rejection::LeaseLost { .. }) =>
+            {
+                self.give_up(&rejection.to_string())
+            }
             // Another try comes before the lease ends; the last one ends the call with it.
             Err(_) if self.next_at < self.expires_at => Tick::Continue,
-            Err(_) => Tick::End,
+            Err(error) => self.give_up(&error.to_string()),
         }
     }
 

@@ -1,28 +1,34 @@
 //! Carrying out the next attempt of a key: read, gather, start, call, record. The shared step of
 //! `actuate`, `replay` and `scale`.
 
+use std::time::Duration;
+
 use super::ask::Asker;
 use super::call::{self, Made, Started};
 use super::error::OpError;
 use super::ids::mint;
+use super::read::READING_TRIES;
 use super::report::{Effect, Report};
 use super::session::Session;
 use crate::actuator::calls::PreparedCall;
 use crate::actuator::host::Deadline;
+use crate::actuator::signals;
 use crate::crash::{self, CrashPoint};
 use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::{Evidence, Reading};
-use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
 
-/// How often the recording of a result is tried while the ledger is busy.
-const RECORD_TRIES: u32 = 5;
+/// How long the recording of a result is tried while the ledger is busy, whatever the lock timeout.
+const RECORD_PATIENCE: DurationMs = DurationMs::from_secs(30);
+/// How long to wait between two such tries.
+const RECORD_PAUSE: Duration = Duration::from_millis(50);
 
 /// How an attempt is to be carried out.
 #[derive(Debug, Clone, Default)]
@@ -68,18 +74,43 @@ impl Session {
         self.carry_out_loaded(&state, &execution, options)
     }
 
-    /// The same for a key that was just loaded.
+    /// The same for a key that was just loaded. What was gathered before somebody else has recorded
+    /// something of the target is gathered again.
     pub(crate) fn carry_out_loaded(
         &mut self,
         state: &ServiceState,
         execution: &Execution,
         options: &CarryOptions,
     ) -> Result<Report, OpError> {
+        if let Some(report) = self.try_to_carry_out(state, execution, options)? {
+            return Ok(report);
+        }
+        for _ in 1..READING_TRIES {
+            let (state, execution) = self.load(execution.key())?;
+            if let Some(report) = self.try_to_carry_out(&state, &execution, options)? {
+                return Ok(report);
+            }
+        }
+        let why = "whatever was read was out of date before it could be used".to_owned();
+        Err(Rejection::FactUnknown {
+            service: execution.intent.service.clone(),
+            fact: MissingFact::Count { why },
+        }
+        .into())
+    }
+
+    /// None where what was gathered is out of date.
+    fn try_to_carry_out(
+        &mut self,
+        state: &ServiceState,
+        execution: &Execution,
+        options: &CarryOptions,
+    ) -> Result<Option<Report>, OpError> {
         let key = execution.key();
         let is_over = execution.phase.is_finished()
             || matches!(execution.phase, Phase::Succeeded | Phase::Observed);
         if is_over && execution.is_live() {
-            return Report::replay(self, key);
+            return Report::replay(self, key).map(Some);
         }
         let actuator = self.actuator_of(state)?.ok_or_else(|| no_actuator(state))?;
         let controller = Self::controller(state, options.controller.as_ref())?;
@@ -95,6 +126,7 @@ impl Session {
             lease: options.lease.clone(),
             ttl: options.ttl.unwrap_or(crate::domain::scale::lease::LEASE_TTL_DEFAULT),
             found: gathered.found,
+            began_after_serial: state.head.reading_serial,
             evidence: gathered.evidence.clone(),
             attest_not_drained: options.attest_not_drained,
             override_cooldown: options.override_cooldown,
@@ -127,7 +159,10 @@ impl Session {
         let Some(committed) = started.committed else {
             drop(prepared);
             self.forget_call_id(&call_id);
-            return Report::replay(self, key);
+            if started.reply == Reply::StaleReading {
+                return Ok(None);
+            }
+            return Report::replay(self, key).map(Some);
         };
         let execution = started.state.executions.get(key).cloned().ok_or_else(|| {
             OpError::Internal { what: format!("{key} was started and is not there") }
@@ -151,7 +186,7 @@ impl Session {
                 ttl,
             },
         );
-        self.record_call(&execution, &made)
+        self.record_call(&execution, &made).map(Some)
     }
 
     /// What can be refused before anybody is asked: the fresh gates look again.
@@ -194,7 +229,7 @@ impl Session {
     }
 
     fn gather(
-        &self,
+        &mut self,
         state: &ServiceState,
         execution: &Execution,
         actuator: &RegisteredActuator,
@@ -224,10 +259,17 @@ impl Session {
             && drain != Some(Drain::None)
             && !capabilities.drains_itself
             && capabilities.evidence;
-        let evidence = if needs_evidence {
-            Some(asker.evidence(target, current, execution.desired())?)
-        } else {
-            None
+        if !needs_evidence {
+            return Ok(Gathered { found, evidence: None });
+        }
+        let evidence = match asker.evidence(target, current, execution.desired()) {
+            Ok(evidence) => Some(evidence),
+            Err(error @ OpError::Interrupted { .. }) => return Err(error),
+            // The gate refuses where nothing else will do; a person's word may.
+            Err(error) => {
+                self.notice("evidence_failed", format!("no evidence could be gathered: {error}"));
+                None
+            }
         };
         Ok(Gathered { found, evidence })
     }
@@ -251,19 +293,22 @@ impl Session {
             end: made.end.clone(),
             ended_at: made.ended_at,
         };
-        let mut tries = 0;
+        let patience = Deadline::after(RECORD_PATIENCE);
         let report = loop {
-            tries += 1;
             match self.step(execution, command.clone()) {
-                Err(OpError::Ledger(error)) if error.is_busy() && tries < RECORD_TRIES => {}
-                Err(OpError::Ledger(source)) => {
+                Err(OpError::Ledger(error)) if error.is_busy() && may_go_on(patience) => {
+                    std::thread::sleep(RECORD_PAUSE);
+                }
+                // Whatever refuses it, the call was made.
+                Err(source) => {
                     return Err(OpError::Unrecorded {
                         key: execution.key().clone(),
                         said: said(&made.end),
-                        source,
+                        effect,
+                        source: Box::new(source),
                     });
                 }
-                other => break other?,
+                Ok(report) => break report,
             }
         };
         if made.ended_at.is_some() {
@@ -308,6 +353,11 @@ fn effect_of(end: &CallEnd) -> Effect {
         CallEnd::NotStarted { .. } => Effect::None,
         CallEnd::Unknown { .. } => Effect::Unknown,
     }
+}
+
+/// The first signal has ended the call; the second one ends this process.
+fn may_go_on(patience: Deadline) -> bool {
+    !patience.is_past() && signals::installed().is_none_or(|signals| signals.count() < 2)
 }
 
 fn said(end: &CallEnd) -> String {

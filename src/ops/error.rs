@@ -1,5 +1,6 @@
 //! What an operation ends with, where it does not end well.
 
+use super::report::Effect;
 use crate::actuator::error::{BindingError, CallError, HostError, SpawnError};
 use crate::actuator::protocol::AnswerError;
 use crate::domain::canonical::DocumentError;
@@ -31,8 +32,10 @@ pub enum OpError {
         key: ExecutionKey,
         /// What the actuator had said.
         said: String,
+        /// What that means for the target.
+        effect: Effect,
         /// Why it could not be written.
-        source: LedgerError,
+        source: Box<OpError>,
     },
     /// The caller's line or document is wrong.
     #[error("{message}")]

@@ -4,7 +4,7 @@ use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
 use crate::actuator::calls::{self, CallEnd as ProvedEnd, CallProof};
-use crate::actuator::host::{Whereabouts, whereabouts};
+use crate::actuator::host::{Whereabouts, has_lived_since, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
@@ -56,9 +56,22 @@ impl Session {
         }
     }
 
+    /// Whether the process that makes a call still lives, and is another one than this. What it was
+    /// answered is not lost yet, although the call may have ended: it alone records that.
+    fn holder_lives(&self, call: &Call) -> bool {
+        let timeout = call.deadline_at.since(call.started_at);
+        let prepared_boot_ms = call.deadline_boot_ms.saturating_sub(timeout.as_millis());
+        whereabouts(&self.place.host_key, &call.holder.host_key) == Whereabouts::Here
+            && call.holder.pid != self.place.pid
+            && has_lived_since(call.holder.pid, prepared_boot_ms)
+    }
+
     /// Whether a started call can be seen to have ended, without touching anything: what `status`
     /// derives.
     pub fn call_seems_ended(&self, call: &Call) -> bool {
+        if self.holder_lives(call) {
+            return false;
+        }
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => true,
             Whereabouts::Elsewhere => false,
@@ -76,6 +89,9 @@ impl Session {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
         };
+        if self.holder_lives(call) {
+            return Err(Self::in_progress(execution));
+        }
         let (end, ended_at) = match self.prove_end(call)? {
             End::Alive => return Err(Self::in_progress(execution)),
             End::Proved { at, not_started: Some(why) } => {
@@ -148,9 +164,12 @@ impl Session {
         Report::of(transition, &key)
     }
 
-    /// The call's file has said what it had to say, and the ledger knows it.
+    /// The call's file has said what it had to say, and the ledger knows it. While another process
+    /// holds the call it may still have to read it: that one removes it, or `sweep_calls` does.
     pub(crate) fn forget_call(&mut self, call: &Call) {
-        if whereabouts(&self.place.host_key, &call.holder.host_key) != Whereabouts::Here {
+        if whereabouts(&self.place.host_key, &call.holder.host_key) != Whereabouts::Here
+            || self.holder_lives(call)
+        {
             return;
         }
         if let Err(error) = calls::remove_call(&self.place.calls_dir(), &call.call_id) {

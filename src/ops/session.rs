@@ -191,8 +191,9 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let now = self.now();
         let mut txn = self.ledger.write(Self::command_id()?)?;
+        // After the lock: whoever held it may have written what is newer than this command.
+        let now = self.clock.now();
         let state = txn.service_state(service, keys)?;
         let command = build(&state, &txn)?;
         let actuator = actuator_for(&txn, &state, &command)?;

@@ -24,6 +24,14 @@ fn an_unknown_outcome_waits_for_its_end_and_its_quiet() {
         "put a 5\n start a\n lose a elsewhere\n prove a\n prove a : unchanged
          wait 60s\n settle a reading : done failed",
     );
+    // The end may also be proved by whoever comes late with the loss.
+    let world = run(
+        "quiet=60s",
+        "put a 5\n start a\n lose a elsewhere\n lose a elsewhere rollback : unchanged
+         lose a rollback : done\n lose a rollback : unchanged\n lose a : unchanged
+         wait 60s\n settle a reading : done failed",
+    );
+    assert!(world.execution("a").rollback_required);
     run(
         "",
         "put a 5\n start a\n lose a\n fence a\n fence a : unchanged\n settle a reading : done failed",

@@ -102,7 +102,8 @@ impl World {
     pub(super) fn start(&mut self, words: &Words<'_>) -> StartAttempt {
         let (lease, call) = (self.mint("lease"), self.mint("call"));
         let timeout: DurationMs = words.value("timeout").unwrap_or("60s").parse().expect("timeout");
-        let reading = self.reading();
+        let age = words.value("read_ago").unwrap_or("0ms").parse().expect("an age");
+        let reading = Reading { began_at: self.now.minus(age), ..self.reading() };
         let inspects = self.actuator.capabilities.inspect && !words.has("unread");
         let found = match words.value("unreadable") {
             Some(why) => Some(Err(why.to_owned())),
@@ -131,6 +132,7 @@ impl World {
             lease: words.value("lease").map(id),
             ttl: DurationMs::from_secs(60),
             found,
+            began_after_serial: self.serial(words),
             evidence,
             attest_not_drained: words.has("attest"),
             override_cooldown: words.has("override"),

@@ -91,6 +91,23 @@ fn a_count_that_can_be_read_must_be_read() {
 }
 
 #[test]
+fn a_count_that_was_read_before_something_happened_is_read_again() {
+    // Another process has made an attempt meanwhile, or this one has slept.
+    run(
+        "",
+        "put a 5\n start a stale : stale_reading accepted\n start a read_ago=61s : stale_reading
+         start a read_ago=60s : done started",
+    );
+    run("blind", "put a 5\n start a stale : done started");
+    // A reading from before the quiet was over may have missed the late effect of the lost call.
+    run(
+        "on_unknown=retry_same_key dedupes quiet=10s",
+        "put a 5\n start a\n lose a\n wait 10s\n start a read_ago=1s : stale_reading
+         start a : done started",
+    );
+}
+
+#[test]
 fn cooldown_counts_from_the_last_change_in_both_directions() {
     run(
         "cooldown=300s",

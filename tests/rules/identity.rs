@@ -99,3 +99,13 @@ fn a_clock_that_went_back_is_clamped_or_refused() {
     let mut world = World::new("");
     world.run("wait 10m\n put a 5\n back 301s\n put b 6 : clock_skew\n start a : clock_skew");
 }
+
+#[test]
+fn what_has_happened_is_recorded_whatever_another_clock_said() {
+    // A host whose clock is far ahead writes while the call is under way.
+    let ahead = "put a 5 valid=3h\n start a\n wait 10m\n put b 6 queue\n back 10m
+                 put c 7 queue : clock_skew";
+    run("", &format!("{ahead}\n renew a : done\n ok a : done succeeded\n observe a : clock_skew"));
+    run("", &format!("{ahead}\n nostart a : done failed"));
+    run("", &format!("{ahead}\n lose a elsewhere : done\n prove a : done\n fence a : done"));
+}

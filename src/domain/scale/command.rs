@@ -115,6 +115,8 @@ pub struct StartAttempt {
     pub ttl: DurationMs,
     /// The target as just read; an error text where it could not be; none where nobody can.
     pub found: Option<Result<Reading, String>>,
+    /// The serial of the service before that reading began.
+    pub began_after_serial: u64,
     /// What shows that a reduction is safe.
     pub evidence: Option<Evidence>,
     /// Whether a person vouches for what is not drained.
@@ -302,6 +304,28 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it tells what has happened already, or keeps what is happening alive. That is never
+    /// refused for a clock: no refusal would undo it.
+    pub(super) const fn has_happened(&self) -> bool {
+        match self {
+            Self::EndCall { .. }
+            | Self::ProveEnd { .. }
+            | Self::RecordFence { .. }
+            | Self::RenewLease { .. } => true,
+            Self::RegisterService { .. }
+            | Self::BindTarget { .. }
+            | Self::Put(_)
+            | Self::Withdraw { .. }
+            | Self::Abandon { .. }
+            | Self::AcquireLease { .. }
+            | Self::ReleaseLease { .. }
+            | Self::Simulate { .. }
+            | Self::Start(_)
+            | Self::Settle { .. }
+            | Self::Observe { .. } => false,
+        }
+    }
+
     /// The source of a result that a settlement makes.
     pub(super) const fn settlement_source(settlement: &Settlement) -> ResultSource {
         match settlement {

@@ -158,6 +158,9 @@ pub enum EventBody {
         attempt: AttemptNumber,
         /// When its process group was known dead.
         ended_at: Timestamp,
+        /// Whether whoever proved it asks for a rollback.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rollback_required: bool,
     },
     /// The target promised that nothing of a lost attempt takes effect any more.
     TargetFenced {

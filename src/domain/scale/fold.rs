@@ -73,8 +73,12 @@ impl Execution {
             {
                 self.apply_loss(head, event);
             }
-            (Phase::RecoveryPending { .. }, EventBody::CallEnded { ended_at, .. }) => {
+            (
+                Phase::RecoveryPending { .. },
+                EventBody::CallEnded { ended_at, rollback_required, .. },
+            ) => {
                 self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
+                self.rollback_required |= rollback_required;
             }
             (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
                 self.update_pending(event, |pending| pending.fenced = true)?;

@@ -44,8 +44,8 @@ pub(super) fn end_call(
     };
     let ended_at = ended_at.map(|at| at.clamp(call.started_at, draft.now));
     let lost = |why, detail: &Detail, rollback_required| {
-        if matches!(execution.phase, Phase::RecoveryPending { .. }) {
-            return Ok(unchanged());
+        if let Phase::RecoveryPending { pending } = &execution.phase {
+            return Ok(lost_again(draft, execution, pending, ended_at, rollback_required));
         }
         Ok(draft.done(vec![EventBody::AttemptLost {
             execution_key: key.clone(),
@@ -87,6 +87,27 @@ pub(super) fn end_call(
             lost(*why, detail, *rollback_required)
         }
     }
+}
+
+/// What a second word about a lost call adds: the proof of its end, and the wish for a rollback. A
+/// wish without any proof waits for one.
+fn lost_again(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    pending: &Pending,
+    ended_at: Option<Timestamp>,
+    rollback_required: bool,
+) -> Decision {
+    let adds = pending.ended_at.is_none() || (rollback_required && !execution.rollback_required);
+    let Some(ended_at) = pending.ended_at.or(ended_at).filter(|_| adds) else {
+        return unchanged();
+    };
+    draft.done(vec![EventBody::CallEnded {
+        execution_key: execution.key().clone(),
+        attempt: pending.call.attempt,
+        ended_at,
+        rollback_required,
+    }])
 }
 
 /// The call that is open, if it is the one that ended. A result under an older attempt, or under a
@@ -280,6 +301,7 @@ pub(super) fn prove_end(
         execution_key: key.clone(),
         attempt,
         ended_at: ended_at.clamp(pending.call.started_at, draft.now),
+        rollback_required: false,
     }]))
 }
 

@@ -140,13 +140,18 @@ fn check_ttl(ttl: DurationMs) -> Result<(), Rejection> {
     }
 }
 
-/// The caller's own live lease, or the refusal that it is not, or no longer, the caller's.
+/// The caller's own live lease, or the refusal that it is not, or no longer, the caller's. While a
+/// call is under way nobody else can have replaced its lease, so another clock does not end it.
 fn own<'e>(
     draft: &Draft<'_>,
     execution: &'e Execution,
     given: &LeaseInstanceId,
 ) -> Result<&'e HeldLease, Rejection> {
-    let live = execution.live_lease(draft.now);
+    let live = if matches!(execution.phase, Phase::Started { .. }) {
+        execution.lease.as_ref()
+    } else {
+        execution.live_lease(draft.now)
+    };
     live.filter(|held| held.lease.lease_instance_id == *given).ok_or_else(|| Rejection::LeaseLost {
         key: execution.key().clone(),
         given: given.clone(),

@@ -59,8 +59,13 @@ pub fn decide(
     context: &Context<'_>,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let now = on_ledger_clock(state, now)?;
-    let draft = Draft { state, context, now };
+    let asked_at = now;
+    let now = match (command.has_happened(), state.head.time_mark) {
+        (true, Some(mark)) => now.max(mark),
+        (true, None) => now,
+        (false, _) => on_ledger_clock(state, now)?,
+    };
+    let draft = Draft { state, context, now, asked_at };
     match command {
         Command::RegisterService { registration, binding, expected } => {
             service::register(&draft, registration, binding.as_ref(), *expected)
@@ -121,6 +126,8 @@ struct Draft<'a> {
     state: &'a ServiceState,
     context: &'a Context<'a>,
     now: Timestamp,
+    /// The caller's own clock, which its readings were timed by.
+    asked_at: Timestamp,
 }
 
 impl Draft<'_> {

@@ -1,7 +1,9 @@
 //! Starting an attempt, and recording a simulation.
 
 use super::lease::{Request, end_of, grant};
-use super::{Decision, Draft, in_progress, may_repeat, outcome_unknown, replayed, wrong_state};
+use super::{
+    Decision, Draft, Reply, in_progress, may_repeat, outcome_unknown, replayed, wrong_state,
+};
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
 use crate::domain::scale::attempt::{Base, Call, ResultSource};
 use crate::domain::scale::command::StartAttempt;
@@ -12,6 +14,7 @@ use crate::domain::scale::lease::{HeldLease, LEASE_MARGIN};
 use crate::domain::scale::observation::Source;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
+use crate::domain::scale::service::EVIDENCE_AGE_MAX;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 
@@ -34,6 +37,9 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
     }
     check_phase(draft, execution)?;
     let overtaken = check_turn(draft, execution)?;
+    if is_stale(draft, execution, start) {
+        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    }
     let reports = gates::of_start(draft.state, execution, start, draft.context, draft.now);
     if let Some(rejection) = reports.first_refusal() {
         return Err(rejection.clone());
@@ -52,6 +58,33 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
         evidence: start.evidence.clone(),
     });
     Ok(draft.done(events))
+}
+
+/// Whether the target was read before something else was recorded of it, before a lost call of this
+/// key could take no effect any more, or too long ago: the gates would be asked about another target
+/// than the call meets. Its age is told by the clock that it was timed by.
+fn is_stale(draft: &Draft<'_>, execution: &Execution, start: &StartAttempt) -> bool {
+    let Some(Ok(found)) = &start.found else {
+        return false;
+    };
+    let missed_the_quiet = match &execution.phase {
+        Phase::RecoveryPending { pending } => {
+            !pending.is_quiet(execution.intent.terms.quiet_ms, found.began_at)
+        }
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Started { .. }
+        | Phase::Failed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => false,
+    };
+    start.began_after_serial != draft.state.head.reading_serial
+        || missed_the_quiet
+        || draft.asked_at.since(found.began_at) > EVIDENCE_AGE_MAX
 }
 
 /// Whether the state of the key itself lets an attempt start.
