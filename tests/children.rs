@@ -1,6 +1,7 @@
 //! The children of a call: who may die, what is left then, and what each bad answer comes to.
 
 mod answers;
+mod bystanders;
 mod deaths;
 mod interrupts;
 

@@ -118,8 +118,8 @@ pub fn start_ticks() -> Result<u64, HostError> {
         .map_err(|source| HostError { what: "the start time of this process", source })
 }
 
-/// Whether a process of this host lives under that id which was there at an instant of the boot clock:
-/// a later namesake was not.
+/// Whether the process under that id lives and was there at an instant of the boot clock: a later
+/// namesake was not.
 pub fn has_lived_since(pid: u32, boot_ms: u64) -> bool {
     let Ok(pid) = i32::try_from(pid) else { return false };
     let hertz = rustix::param::clock_ticks_per_second().max(1);

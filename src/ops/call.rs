@@ -177,13 +177,7 @@ fn end_of(captured: &Captured, started: &Started<'_>, given_up: Option<&str>) ->
         }
     };
     if captured.end == ChildEnd::Stopped {
-        // We have killed it ourselves, because we could not keep its lease or not even watch it.
-        let why = given_up.map_or_else(|| stderr_text(captured), str::to_owned);
-        return CallEnd::Unknown {
-            why: UnknownWhy::Killed,
-            detail: Detail::cut(&why),
-            rollback_required: true,
-        };
+        return stopped(captured, given_up);
     }
     if captured.stdout_dropped > 0 {
         return CallEnd::Unknown {
@@ -215,6 +209,12 @@ fn end_of(captured: &Captured, started: &Started<'_>, given_up: Option<&str>) ->
             }
         }
     }
+}
+
+/// We have killed it ourselves, because we could not keep its lease or not even watch it.
+fn stopped(captured: &Captured, given_up: Option<&str>) -> CallEnd {
+    let why = given_up.map_or_else(|| stderr_text(captured), str::to_owned);
+    CallEnd::Unknown { why: UnknownWhy::Killed, detail: Detail::cut(&why), rollback_required: true }
 }
 
 const fn kind_of(why: protocol::UnknownWhy, interrupted: bool) -> UnknownWhy {
@@ -307,5 +307,32 @@ impl Watch for LeaseWatch<'_> {
 
     fn next_tick(&self) -> Option<Duration> {
         Some(self.next_at.since(self.session.now()).to_std())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_we_have_stopped_says_why() {
+        let captured = Captured {
+            end: ChildEnd::Stopped,
+            leader: None,
+            stdout: Vec::new(),
+            stdout_dropped: 0,
+            stderr: b"it could not be watched".to_vec(),
+            stderr_dropped: 0,
+            duration: DurationMs::ZERO,
+        };
+        let lease = "ended by us, because its lease could not be kept: busy";
+        for (given_up, expected) in [(Some(lease), lease), (None, "it could not be watched")] {
+            let CallEnd::Unknown { why, detail, rollback_required } = stopped(&captured, given_up)
+            else {
+                panic!("it is unknown");
+            };
+            assert_eq!((why, detail.as_str()), (UnknownWhy::Killed, expected));
+            assert!(rollback_required);
+        }
     }
 }

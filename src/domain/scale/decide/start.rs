@@ -61,8 +61,8 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
 }
 
 /// Whether the target was read before something else was recorded of it, before a lost call of this
-/// key could take no effect any more, or too long ago: the gates would be asked about another target
-/// than the call meets. Its age is told by the clock that it was timed by.
+/// key could take no effect any more, or too long ago: the gates would be asked about another
+/// target than the call meets. Its age is told by the clock that it was timed by.
 fn is_stale(draft: &Draft<'_>, execution: &Execution, start: &StartAttempt) -> bool {
     let Some(Ok(found)) = &start.found else {
         return false;
