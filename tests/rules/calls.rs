@@ -41,6 +41,24 @@ fn a_reading_settles_only_if_it_began_after_the_quiet() {
     );
 }
 
+/// The effect may have come between the reading and whatever was recorded after it. No clock says
+/// so: all of this happens at one instant.
+#[test]
+fn a_reading_from_before_a_call_its_end_or_its_fence_settles_nothing() {
+    run(
+        "quiet=60s",
+        "put a 5\n start a\n lose a applied\n target 3\n fence a
+         settle a reading began=0 : stale_reading\n settle a reading began=2 : stale_reading
+         settle a reading : done failed",
+    );
+    run(
+        "quiet=0ms",
+        "put a 5\n start a\n lose a elsewhere\n prove a
+         settle a reading began=0 : stale_reading\n settle a reading began=1 : stale_reading
+         settle a reading began=2 : stale_reading\n settle a reading : done failed",
+    );
+}
+
 #[test]
 fn the_count_after_the_end_tells_what_happened() {
     run("", "put a 5\n start a\n lose a applied\n wait 60s\n settle a reading : done succeeded");

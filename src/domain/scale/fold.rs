@@ -62,6 +62,7 @@ impl Execution {
                 self.calls += 1;
                 self.lease = Some(held.clone());
                 self.readings_matched = 0;
+                head.reading_serial += 1;
                 self.phase = Phase::Started { call: call.clone() };
             }
             (
@@ -72,11 +73,14 @@ impl Execution {
                 if call.attempt == *attempt =>
             {
                 self.apply_loss(event);
+                head.reading_serial += 1;
             }
             (Phase::RecoveryPending { .. }, EventBody::CallEnded { ended_at, .. }) => {
+                head.reading_serial += 1;
                 self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
             }
             (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
+                head.reading_serial += 1;
                 self.update_pending(event, |pending| pending.fenced = true)?;
             }
             (_, EventBody::ReadingRecorded { reading, verdict, .. }) => {
