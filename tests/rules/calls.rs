@@ -205,3 +205,46 @@ fn an_answer_that_cannot_be_one_is_unknown() {
     run("", "put a 5\n start a\n lose a\n settle a applied for=b : outcome_unknown");
     run("", "put a 5\n start a\n lose a\n garble a : unchanged");
 }
+
+/// A call that never ran says nothing of the unknown one before it; what that one may have left is
+/// not the base of the next.
+#[test]
+fn what_an_unknown_attempt_did_stays_unknown_when_the_next_one_never_ran() {
+    let repeats = "on_unknown=retry_same_key dedupes quiet=0ms match=replicas tries=2";
+    run(
+        &format!("{repeats} blind"),
+        "put a 5\n start a\n lose a applied\n start a\n nostart a : done recovery_pending(unknown)
+         start a : outcome_unknown\n abandon a : wrong_state
+         settle a applied : done succeeded",
+    );
+    run(
+        repeats,
+        "put a 5\n start a\n lose a applied 4\n settle a reading : done recovery_pending(unknown)
+         start a\n lose a : done recovery_pending(unknown)
+         settle a reading : done recovery_pending(unknown)",
+    );
+    run(
+        repeats,
+        "put a 5\n start a\n lose a\n start a\n lose a
+         settle a reading : done verified(failed):exhausted",
+    );
+}
+
+/// 17 says that nothing has changed.
+#[test]
+fn a_failure_that_has_changed_the_target_is_diverged_and_not_failed() {
+    use scalectl::domain::scale::rejection::Class;
+    use scalectl::domain::scale::standing::of_step;
+    let partly = "put a 5\n start a\n lose a applied 4\n fence a\n settle a reading";
+    let late = "put a 5\n start a\n lose a\n wait 60s\n settle a no\n late a";
+    for (script, class) in [
+        (partly, Class::Diverged),
+        (late, Class::Diverged),
+        ("put a 5\n start a\n ok a 4", Class::Diverged),
+        ("put a 5\n start a\n fail a", Class::Failed),
+    ] {
+        let mut world = run("tries=1", "");
+        script.lines().for_each(|line| drop(world.line(line.trim())));
+        assert_eq!(of_step(world.execution("a")), Some(class), "{script}");
+    }
+}
