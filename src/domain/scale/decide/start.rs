@@ -85,7 +85,8 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
 }
 
 /// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
-/// failure of an older intent never blocks a newer one: it ends here.
+/// failure of an older intent, or a success that waits for its confirmation, never blocks a newer
+/// one: it ends here.
 fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>, Rejection> {
     let mut overtaken = Vec::new();
     let others = draft.state.executions.values().filter(|other| {
@@ -111,6 +112,15 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
                     revision: execution.revision(),
                     behind: other.revision(),
                     state: other.phase.as_str(),
+                });
+            }
+            // It succeeded after this one was accepted. Once this one has started, no reading can
+            // confirm it any more.
+            Phase::Succeeded | Phase::Observed if is_older => {
+                overtaken.push(EventBody::IntentSuperseded {
+                    execution_key: other.key().clone(),
+                    by: execution.revision(),
+                    outcome: other.unconfirmed_outcome(),
                 });
             }
             Phase::Proposed { .. }
