@@ -5,6 +5,7 @@
 mod example_actuators;
 mod guard;
 mod local_adapter;
+mod model;
 mod rules;
 mod support;
 mod walk;
