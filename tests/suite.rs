@@ -6,6 +6,7 @@ mod example_actuators;
 mod guard;
 mod local_adapter;
 mod model;
+mod oracle;
 mod rules;
 mod support;
 mod walk;
