@@ -10,6 +10,8 @@ mod durability;
 mod example_actuators;
 mod guard;
 mod local_adapter;
+mod model;
+mod oracle;
 mod policy;
 mod rules;
 mod scenarios;

@@ -44,9 +44,10 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let reason = reason(args.reason.as_deref(), app)?;
     let word = if args.applied { Word::Applied } else { Word::NotApplied };
     let report = settle(app.session()?, &key, word, reason)?;
+    // Whoever has nothing to settle is told how the key stands, as by every other step.
     let exit = match report.reply {
         Reply::Replayed => view::step_exit(&report),
-        _ => Exit::Ok,
+        Reply::Done | Reply::Unchanged | Reply::StaleReading | Reply::Late => Exit::Ok,
     };
     Ok(view::answer(app, &report, exit))
 }

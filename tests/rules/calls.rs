@@ -49,6 +49,24 @@ fn a_reading_settles_only_if_it_began_after_the_quiet() {
     );
 }
 
+/// The effect may have come between the reading and whatever was recorded after it. No clock says
+/// so: all of this happens at one instant.
+#[test]
+fn a_reading_from_before_a_call_its_end_or_its_fence_settles_nothing() {
+    run(
+        "quiet=60s",
+        "put a 5\n start a\n lose a applied\n target 3\n fence a
+         settle a reading began=0 : stale_reading\n settle a reading began=2 : stale_reading
+         settle a reading : done failed",
+    );
+    run(
+        "quiet=0ms",
+        "put a 5\n start a\n lose a elsewhere\n prove a
+         settle a reading began=0 : stale_reading\n settle a reading began=1 : stale_reading
+         settle a reading began=2 : stale_reading\n settle a reading : done failed",
+    );
+}
+
 #[test]
 fn the_count_after_the_end_tells_what_happened() {
     run("", "put a 5\n start a\n lose a applied\n wait 60s\n settle a reading : done succeeded");
@@ -194,4 +212,47 @@ fn an_answer_that_cannot_be_one_is_unknown() {
     run("", "put a 5\n start a\n lose a\n settle a simulated : outcome_unknown");
     run("", "put a 5\n start a\n lose a\n settle a applied for=b : outcome_unknown");
     run("", "put a 5\n start a\n lose a\n garble a : unchanged");
+}
+
+/// A call that never ran says nothing of the unknown one before it; what that one may have left is
+/// not the base of the next.
+#[test]
+fn what_an_unknown_attempt_did_stays_unknown_when_the_next_one_never_ran() {
+    let repeats = "on_unknown=retry_same_key dedupes quiet=0ms match=replicas tries=2";
+    run(
+        &format!("{repeats} blind"),
+        "put a 5\n start a\n lose a applied\n start a\n nostart a : done recovery_pending(unknown)
+         start a : outcome_unknown\n abandon a : wrong_state
+         settle a applied : done succeeded",
+    );
+    run(
+        repeats,
+        "put a 5\n start a\n lose a applied 4\n settle a reading : done recovery_pending(unknown)
+         start a\n lose a : done recovery_pending(unknown)
+         settle a reading : done recovery_pending(unknown)",
+    );
+    run(
+        repeats,
+        "put a 5\n start a\n lose a\n start a\n lose a
+         settle a reading : done verified(failed):exhausted",
+    );
+}
+
+/// 17 says that nothing has changed.
+#[test]
+fn a_failure_that_has_changed_the_target_is_diverged_and_not_failed() {
+    use scalectl::domain::scale::rejection::Class;
+    use scalectl::domain::scale::standing::of_step;
+    let partly = "put a 5\n start a\n lose a applied 4\n fence a\n settle a reading";
+    let late = "put a 5\n start a\n lose a\n wait 60s\n settle a no\n late a";
+    for (script, class) in [
+        (partly, Class::Diverged),
+        (late, Class::Diverged),
+        ("put a 5\n start a\n ok a 4", Class::Diverged),
+        ("put a 5\n start a\n fail a", Class::Failed),
+    ] {
+        let mut world = run("tries=1", "");
+        script.lines().for_each(|line| drop(world.line(line.trim())));
+        assert_eq!(of_step(world.execution("a")), Some(class), "{script}");
+    }
 }

@@ -17,7 +17,10 @@ use super::support::{World, count, id};
 
 impl World {
     pub(super) fn serial(&self, words: &Words<'_>) -> u64 {
-        if words.has("stale") { u64::MAX } else { self.state.head.reading_serial }
+        if words.has("stale") {
+            return u64::MAX;
+        }
+        words.number("began").unwrap_or(self.state.head.reading_serial)
     }
 
     pub(super) fn put(&mut self, verb: &str, words: &Words<'_>) -> PutIntent {

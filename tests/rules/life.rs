@@ -257,3 +257,19 @@ fn an_unknown_call_and_what_waits_behind_it_do_not_wait_for_each_other() {
          start b : done started",
     );
 }
+
+/// Whoever was put behind a call was accepted before that call succeeded, and ended nothing then.
+#[test]
+fn a_queued_intent_that_starts_ends_the_success_before_it() {
+    run(
+        "readings=2",
+        "put a 5\n start a\n put b 6 queue\n ok a\n is a succeeded
+         start b\n is a superseded(unconfirmed)\n ok b\n observe b : done verified(converged)
+         observe a : replayed superseded(unconfirmed)",
+    );
+    run(
+        "readings=2",
+        "put a 5\n start a\n put b 6 queue\n ok a\n observe a : done verified(converged)
+         start b\n is a verified(converged)",
+    );
+}

@@ -2,7 +2,7 @@
 
 mod commands;
 mod script;
-mod support;
+pub(crate) mod support;
 
 mod calls;
 mod crash;

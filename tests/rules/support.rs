@@ -339,7 +339,7 @@ impl World {
 }
 
 /// What the ledger loads for a command: the head, what is unfinished, and the named key.
-fn loaded_for(state: &ServiceState, command: &Command) -> ServiceState {
+pub(crate) fn loaded_for(state: &ServiceState, command: &Command) -> ServiceState {
     let named = key_of(command);
     let executions = state
         .executions

@@ -279,6 +279,13 @@ impl Execution {
         self.attempts < self.intent.wish.retry_policy.max_attempts.get()
     }
 
+    /// Whether the last attempt followed one that nobody has settled (`retry_same_key`): what it
+    /// says of itself is then not all that may have happened.
+    pub fn repeats_unknown(&self) -> bool {
+        let settled = self.result.as_ref().map_or(0, |recorded| recorded.attempt.get());
+        self.attempts > settled + 1
+    }
+
     /// What it came to; none while it is under way and known.
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.phase {

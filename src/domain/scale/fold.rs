@@ -62,6 +62,7 @@ impl Execution {
                 self.calls += 1;
                 self.lease = Some(held.clone());
                 self.readings_matched = 0;
+                head.reading_serial += 1;
                 self.phase = Phase::Started { call: call.clone() };
             }
             (
@@ -72,15 +73,18 @@ impl Execution {
                 if call.attempt == *attempt =>
             {
                 self.apply_loss(head, event);
+                head.reading_serial += 1;
             }
             (
                 Phase::RecoveryPending { .. },
                 EventBody::CallEnded { ended_at, rollback_required, .. },
             ) => {
+                head.reading_serial += 1;
                 self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
                 self.rollback_required |= rollback_required;
             }
             (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
+                head.reading_serial += 1;
                 self.update_pending(event, |pending| pending.fenced = true)?;
                 // A fence may be kept in the object itself.
                 if let Some(binding) = &mut head.binding {

@@ -14,6 +14,9 @@ pub fn of_step(execution: &Execution) -> Option<Class> {
         Phase::Started { .. } => Some(Class::Held),
         Phase::RecoveryPending { .. } => Some(Class::Unknown),
         Phase::Failed { .. } => Some(Class::RetryLater),
+        // A failure that left the target changed, in part or by a late success, is not `failed`:
+        // that promises that nothing has changed.
+        Phase::Verified { cause: Some(_) } if execution.drift => Some(Class::Diverged),
         Phase::Verified { cause: Some(FailureCause::Mismatch) } => Some(Class::Diverged),
         Phase::Verified { cause: Some(_) } => Some(Class::Failed),
         Phase::Rejected => Some(Class::Denied),

@@ -139,8 +139,9 @@ pub struct ServiceHead {
     pub mark: FenceMark,
     /// The newest instant of an accepted write.
     pub time_mark: Option<Timestamp>,
-    /// How many results and readings were recorded. A reading is fresh if this has not moved
-    /// since before it began: clocks have no say in it.
+    /// How many facts were recorded that say what a reading proves: starts and ends of calls,
+    /// fences, results, readings. A reading is fresh if this has not moved since before it began:
+    /// clocks have no say in it.
     #[serde(deserialize_with = "counted")]
     pub reading_serial: u64,
     /// The newest reading.

@@ -72,6 +72,10 @@ pub(super) fn end_call(
             };
             Ok(finish(draft, execution, ended.attempt, end))
         }
+        // That this one never ran says nothing of the one before it, which nobody has settled.
+        CallEnd::NotStarted { detail } if execution.repeats_unknown() => {
+            lost(UnknownWhy::Lost, detail, false)
+        }
         CallEnd::NotStarted { detail } => {
             let end = Ended {
                 result: failure(execution, "not_started", detail.as_str(), None),

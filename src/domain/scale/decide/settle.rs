@@ -155,7 +155,10 @@ fn settled_by_reading(execution: &Execution, pending: &Pending, reading: &Readin
     if count == execution.desired() {
         return settled(success(execution, count, "read after the call had ended"), false);
     }
-    if pending.call.base.replicas == Some(count) {
+    // An attempt that followed an unknown one may have found what that one had left.
+    let is_base = pending.call.base.replicas == Some(count)
+        && (!execution.repeats_unknown() || execution.intent.base.replicas == Some(count));
+    if is_base {
         let detail = format!("{count} replicas were read, as before the call");
         return settled(failure(execution, "not_applied", &detail, Some(count)), false);
     }

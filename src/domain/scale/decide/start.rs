@@ -159,7 +159,8 @@ fn is_in_the_way(execution: &Execution, other: &Execution) -> bool {
 }
 
 /// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
-/// failure of an older intent never blocks a newer one: it ends here.
+/// failure of an older intent, or a success that waits for its confirmation, never blocks a newer
+/// one: it ends here.
 fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>, Rejection> {
     let mut overtaken = Vec::new();
     let others = draft.state.executions.values().filter(|other| {
@@ -172,6 +173,16 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
         if matches!(other.phase, Phase::Failed { .. }) {
             let detail = format!("overtaken by {}", execution.key());
             overtaken.push(draft.failure_end(other, FailureCause::Overtaken, &detail)?);
+        }
+        // It succeeded after this one was accepted. Once this one has started, no reading can
+        // confirm it any more.
+        let is_older = other.revision() < execution.revision();
+        if is_older && matches!(other.phase, Phase::Succeeded | Phase::Observed) {
+            overtaken.push(EventBody::IntentSuperseded {
+                execution_key: other.key().clone(),
+                by: execution.revision(),
+                outcome: other.unconfirmed_outcome(),
+            });
         }
     }
     Ok(overtaken)

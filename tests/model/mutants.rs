@@ -1,0 +1,184 @@
+//! Faults on purpose: each takes one guard away from `decide`, by showing it a state or a command
+//! in which the guard has nothing to hold. The model must find every one.
+
+use scalectl::domain::scale::attempt::Pending;
+use scalectl::domain::scale::command::{CallEnd, Command, Context, Premise, Settlement};
+use scalectl::domain::scale::decide::{Decision, decide};
+use scalectl::domain::scale::execution::{Execution, Phase};
+use scalectl::domain::scale::rejection::Rejection;
+use scalectl::domain::scale::service::{OnUnknown, RegisteredActuator};
+use scalectl::domain::scale::state::ServiceState;
+use scalectl::domain::time::{DurationMs, Timestamp};
+
+use crate::rules::support::id;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// The real rules.
+    None,
+    /// Nobody waits for the end of a call that is unknown.
+    Quiet,
+    /// Nobody asks what else of the service is under way before a start.
+    Turn,
+    /// Nobody asks what is in flight before a put.
+    InFlight,
+    /// A lease that somebody holds is not seen.
+    Lease,
+    /// There is always an attempt left.
+    Budget,
+    /// A fence never ends.
+    Fence,
+    /// One reading is always enough.
+    Readings,
+    /// A reading is always fresh.
+    StaleReading,
+    /// A result always belongs to the newest attempt.
+    LateResult,
+    /// A premise always holds.
+    Premise,
+    /// A key is always new.
+    Key,
+    /// The clock is always believed.
+    Clock,
+    /// An unknown attempt may always be followed by another.
+    Blind,
+}
+
+/// `decide`, with one guard taken away.
+pub(super) fn decide_as(
+    mutant: Mutant,
+    state: &ServiceState,
+    command: &Command,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    if mutant == Mutant::None {
+        return decide(state, command, context, now);
+    }
+    let mut state = state.clone();
+    let mut command = command.clone();
+    let mut actuator = context.actuator.cloned();
+    bend(mutant, &mut state, &mut command, &mut actuator);
+    let context = Context {
+        by: context.by,
+        ledger_id: context.ledger_id,
+        actuator: actuator.as_ref(),
+        policy: context.policy,
+        source: context.source,
+    };
+    decide(&state, &command, &context, now)
+}
+
+fn bend(
+    mutant: Mutant,
+    state: &mut ServiceState,
+    command: &mut Command,
+    actuator: &mut Option<RegisteredActuator>,
+) {
+    match mutant {
+        Mutant::None => {}
+        Mutant::Turn => {
+            if let Command::Start(start) = command {
+                state.executions.retain(|key, _| *key == start.key);
+            }
+        }
+        Mutant::InFlight => {
+            if matches!(command, Command::Put(_)) {
+                state
+                    .executions
+                    .retain(|_, e| !e.is_in_flight(Timestamp::from_micros(0).expect("0")));
+            }
+        }
+        Mutant::StaleReading => believe_the_reading(state.head.reading_serial, command),
+        Mutant::LateResult => attribute_to_the_newest(state, command),
+        Mutant::Premise => {
+            if let Command::Put(put) = command {
+                put.premise = Premise::Latest;
+            }
+        }
+        Mutant::Key => {
+            if let Command::Put(put) = command
+                && let scalectl::domain::scale::command::PutForm::Flags { key, .. } = &put.form
+            {
+                state.executions.remove(key);
+            }
+        }
+        Mutant::Clock => state.head.time_mark = None,
+        Mutant::Quiet
+        | Mutant::Lease
+        | Mutant::Budget
+        | Mutant::Fence
+        | Mutant::Readings
+        | Mutant::Blind => {
+            state.executions.values_mut().for_each(|execution| bend_one(mutant, execution));
+            if mutant == Mutant::Blind
+                && let Some(actuator) = actuator
+            {
+                actuator.capabilities.deduplicates_execution_key = true;
+            }
+        }
+    }
+}
+
+fn bend_one(mutant: Mutant, execution: &mut Execution) {
+    match mutant {
+        Mutant::Quiet => {
+            execution.intent.terms.quiet_ms = DurationMs::ZERO;
+            if let Phase::RecoveryPending { pending: Pending { ended_at, call, .. } } =
+                &mut execution.phase
+            {
+                *ended_at = Some(call.started_at);
+            }
+        }
+        Mutant::Lease => execution.lease = None,
+        Mutant::Budget => {
+            execution.intent.wish.retry_policy.max_attempts =
+                serde_json::from_value(8.into()).expect("8 attempts");
+        }
+        Mutant::Fence => {
+            if let Some(acceptance) = &mut execution.acceptance {
+                acceptance.fence.expires_at =
+                    acceptance.fence.expires_at.plus(DurationMs::from_secs(1_000_000));
+            }
+        }
+        Mutant::Readings => {
+            execution.intent.terms.required_readings =
+                serde_json::from_value(1.into()).expect("1 reading");
+        }
+        Mutant::Blind => execution.intent.terms.on_unknown = OnUnknown::RetrySameKey,
+        Mutant::None
+        | Mutant::Turn
+        | Mutant::InFlight
+        | Mutant::StaleReading
+        | Mutant::LateResult
+        | Mutant::Premise
+        | Mutant::Key
+        | Mutant::Clock => {}
+    }
+}
+
+fn believe_the_reading(serial: u64, command: &mut Command) {
+    match command {
+        Command::Observe { reading: Some((_, began_after_serial)), .. } => {
+            *began_after_serial = serial;
+        }
+        Command::Settle { settlement, .. } => {
+            if let Settlement::Reading { began_after_serial, .. } = settlement.as_mut() {
+                *began_after_serial = serial;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn attribute_to_the_newest(state: &ServiceState, command: &mut Command) {
+    if let Command::EndCall {
+        key, attempt, lease_instance_id, end: CallEnd::Answered { .. }, ..
+    } = command
+        && let Some(Execution { phase: Phase::Started { call }, .. }) =
+            state.executions.get(&id(key.as_str()))
+    {
+        *attempt = call.attempt;
+        *lease_instance_id = call.lease_instance_id.clone();
+    }
+}

@@ -1,0 +1,347 @@
+//! Orders: the commands of the model in a form that can be hashed, and how they become commands.
+
+use scalectl::domain::id::{AttemptNumber, LeaseInstanceId};
+use scalectl::domain::scale::attempt::UnknownWhy;
+use scalectl::domain::scale::command::{
+    CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, Settlement, StartAttempt,
+};
+use scalectl::domain::scale::lease::Holder;
+use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::result::{ActuationResult, Detail};
+use scalectl::domain::scale::state::ServiceState;
+use scalectl::domain::time::{DurationMs, Timestamp};
+
+use super::setup::Setup;
+use crate::rules::support::{START, count, id};
+
+/// How many seconds a tick has.
+pub(super) const TICK: u64 = 150;
+
+/// What somebody who looked at the target saw, and when they began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Look {
+    pub(super) replicas: u8,
+    pub(super) version: u8,
+    pub(super) serial: u64,
+    pub(super) began: i8,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Answer {
+    Success,
+    /// A success with another count.
+    Other(u8),
+    Refused,
+    RefusedForGood,
+    /// None, or none that can be read.
+    Nothing,
+    NotStarted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Word {
+    LookupApplied(u8),
+    LookupNever,
+    Read(Look),
+    Applied(Look),
+    NotApplied,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Order {
+    Put {
+        wish: u8,
+    },
+    /// The same key with another count.
+    Rewish {
+        wish: u8,
+    },
+    /// A wish whose premise is an old revision.
+    Outdated {
+        wish: u8,
+    },
+    Withdraw {
+        key: u8,
+    },
+    Abandon {
+        key: u8,
+    },
+    Simulate {
+        key: u8,
+    },
+    Acquire {
+        key: u8,
+        host: u8,
+        real: i8,
+    },
+    Renew {
+        key: u8,
+    },
+    Release {
+        key: u8,
+    },
+    Start {
+        key: u8,
+        host: u8,
+        real: i8,
+        look: Look,
+    },
+    End {
+        key: u8,
+        attempt: u8,
+        lease: LeaseInstanceId,
+        answer: Answer,
+        ended: Option<i8>,
+        version: u8,
+    },
+    Prove {
+        key: u8,
+        attempt: u8,
+        ended: i8,
+    },
+    Fenced {
+        key: u8,
+        attempt: u8,
+    },
+    Settle {
+        key: u8,
+        word: Word,
+    },
+    Observe {
+        key: u8,
+        look: Option<Look>,
+    },
+}
+
+impl Order {
+    /// The key that it names.
+    pub(super) const fn key(&self) -> u8 {
+        match self {
+            Self::Put { wish } | Self::Rewish { wish } | Self::Outdated { wish } => *wish,
+            Self::Withdraw { key }
+            | Self::Abandon { key }
+            | Self::Simulate { key }
+            | Self::Acquire { key, .. }
+            | Self::Renew { key }
+            | Self::Release { key }
+            | Self::Start { key, .. }
+            | Self::End { key, .. }
+            | Self::Prove { key, .. }
+            | Self::Fenced { key, .. }
+            | Self::Settle { key, .. }
+            | Self::Observe { key, .. } => *key,
+        }
+    }
+
+    /// Whether it records a reading.
+    pub(super) const fn is_look(&self) -> bool {
+        matches!(
+            self,
+            Self::Observe { look: Some(_), .. }
+                | Self::Settle { word: Word::Read(_) | Word::Applied(_), .. }
+        )
+    }
+
+    /// Who gives it.
+    pub(super) fn actor(&self, setup: &Setup) -> &'static str {
+        let other = match self {
+            Self::Put { wish } | Self::Rewish { wish } | Self::Outdated { wish } => {
+                setup.wishes[usize::from(*wish)].words.contains("bob")
+            }
+            _ => false,
+        };
+        if other { "bob" } else { "ann" }
+    }
+}
+
+/// The wall clock at a tick.
+pub(super) fn at(tick: i8) -> Timestamp {
+    let start: Timestamp = START.parse().expect("the test's own instant");
+    let distance = DurationMs::from_secs(u64::from(tick.unsigned_abs()) * TICK);
+    if tick < 0 { start.minus(distance) } else { start.plus(distance) }
+}
+
+fn reading(look: Look) -> Reading {
+    Reading {
+        began_at: at(look.began),
+        read_at: at(look.began),
+        target_uid: id("uid-1"),
+        target_resource_version: id(&format!("v{}", look.version)),
+        generation: None,
+        replicas: count(look.replicas.into()),
+        ready_replicas: None,
+    }
+}
+
+fn attempt(number: u8) -> AttemptNumber {
+    AttemptNumber::new(number.into()).expect("the test's own attempt")
+}
+
+fn holder(host: u8) -> Holder {
+    Holder { host: format!("host-{host}"), host_key: id(&format!("host-key-{host}")), pid: 7 }
+}
+
+fn lease(key: u8, host: u8, real: i8) -> LeaseInstanceId {
+    id(&format!("lease-{}-{host}-{real}", Setup::key(key)))
+}
+
+fn result(state: &ServiceState, key: &str, members: &serde_json::Value) -> ActuationResult {
+    let execution = &state.executions[&id(key)];
+    let mut document = serde_json::json!({
+        "execution_key": key, "target": execution.intent.wish.target, "detail": "",
+    });
+    for (name, value) in members.as_object().expect("an object") {
+        document[name] = value.clone();
+    }
+    serde_json::from_value(document).expect("the test's own result")
+}
+
+fn succeeded(state: &ServiceState, key: &str, replicas: u64) -> ActuationResult {
+    let said =
+        serde_json::json!({"state": "succeeded", "scaled": true, "observed_replicas": replicas});
+    result(state, key, &said)
+}
+
+fn failed(state: &ServiceState, key: &str, retryable: bool) -> ActuationResult {
+    let said = serde_json::json!({"state": "failed", "scaled": false, "error_code": "refused",
+        "retryable": retryable});
+    result(state, key, &said)
+}
+
+/// The command that an order is in this state.
+pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Command {
+    let key = Setup::key(order.key());
+    match order {
+        Order::Put { wish } | Order::Rewish { wish } | Order::Outdated { wish } => {
+            put(setup, *wish, order)
+        }
+        Order::Withdraw { .. } => Command::Withdraw { key: id(&key), reason: None },
+        Order::Abandon { .. } => {
+            Command::Abandon { key: id(&key), reason: Detail::cut("given up") }
+        }
+        Order::Simulate { .. } => Command::Simulate { key: id(&key), controller: id("writer") },
+        Order::Acquire { host, real, .. } => Command::AcquireLease {
+            key: id(&key),
+            controller: id("writer"),
+            lease_instance_id: lease(order.key(), *host, *real),
+            holder: holder(*host),
+            ttl: DurationMs::from_secs(2 * TICK),
+        },
+        Order::Renew { .. } | Order::Release { .. } => {
+            let held = state.executions[&id(&key)].lease.as_ref();
+            let lease_instance_id =
+                held.map_or_else(|| id("lease-0"), |held| held.lease.lease_instance_id.clone());
+            if matches!(order, Order::Release { .. }) {
+                return Command::ReleaseLease { key: id(&key), lease_instance_id };
+            }
+            let ttl = DurationMs::from_secs(2 * TICK);
+            Command::RenewLease { key: id(&key), lease_instance_id, ttl }
+        }
+        Order::Start { host, real, look, .. } => {
+            let minted = lease(order.key(), *host, *real);
+            Command::Start(Box::new(StartAttempt {
+                key: id(&key),
+                controller: id("writer"),
+                lease: None,
+                ttl: DurationMs::from_secs(2 * TICK),
+                found: (!setup.has("blind")).then(|| Ok(reading(*look))),
+                began_after_serial: look.serial,
+                evidence: None,
+                attest_not_drained: false,
+                override_cooldown: false,
+                call: CallPlan {
+                    call_id: id(&format!("call-{}", minted.as_str())),
+                    lease_instance_id: minted,
+                    holder: holder(*host),
+                    deadline_boot_ms: 1,
+                    timeout: DurationMs::from_secs(u64::from(setup.timeout.unsigned_abs()) * TICK),
+                },
+            }))
+        }
+        Order::End { attempt: number, lease, answer, ended, version, .. } => Command::EndCall {
+            key: id(&key),
+            attempt: attempt(*number),
+            lease_instance_id: lease.clone(),
+            end: end(state, &key, *answer, *version),
+            ended_at: ended.map(at),
+        },
+        Order::Prove { attempt: number, ended, .. } => {
+            Command::ProveEnd { key: id(&key), attempt: attempt(*number), ended_at: at(*ended) }
+        }
+        Order::Fenced { attempt: number, .. } => {
+            Command::RecordFence { key: id(&key), attempt: attempt(*number) }
+        }
+        Order::Settle { word, .. } => {
+            let settlement = Box::new(settlement(state, &key, *word));
+            Command::Settle { key: id(&key), settlement }
+        }
+        Order::Observe { look, .. } => Command::Observe {
+            key: id(&key),
+            reading: look.map(|look| (reading(look), look.serial)),
+        },
+    }
+}
+
+fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
+    let wished = setup.wishes[usize::from(wish)];
+    let more = u64::from(matches!(order, Order::Rewish { .. }));
+    let is_outdated = matches!(order, Order::Outdated { .. });
+    Command::Put(Box::new(PutIntent {
+        service: id("web"),
+        form: PutForm::Flags {
+            replicas: count(u64::from(wished.replicas) + more),
+            reason: id("model"),
+            retry_policy: None,
+            key: id(&Setup::key(wish)),
+            fence: None,
+            valid_for: DurationMs::from_secs(setup.valid * TICK),
+        },
+        dry_run: wished.words.contains("dry"),
+        premise: if is_outdated { Premise::Revision(99) } else { Premise::Latest },
+        expect_count: None,
+        queue: wished.words.contains("queue"),
+        supersede: wished.words.contains("supersede"),
+        override_cooldown: false,
+        attest_not_drained: false,
+        key_elsewhere: None,
+        id_owner: None,
+    }))
+}
+
+fn end(state: &ServiceState, key: &str, answer: Answer, version: u8) -> CallEnd {
+    let desired = state.executions[&id(key)].desired().get();
+    let answered = |result, after: bool| CallEnd::Answered {
+        result,
+        rollback_required: false,
+        resource_version_after: after.then(|| id(&format!("v{version}"))),
+    };
+    match answer {
+        Answer::Success => answered(succeeded(state, key, desired), true),
+        Answer::Other(replicas) => answered(succeeded(state, key, replicas.into()), true),
+        Answer::Refused => answered(failed(state, key, true), false),
+        Answer::RefusedForGood => answered(failed(state, key, false), false),
+        Answer::Nothing => CallEnd::Unknown {
+            why: UnknownWhy::Lost,
+            detail: Detail::cut("lost"),
+            rollback_required: false,
+        },
+        Answer::NotStarted => CallEnd::NotStarted { detail: Detail::cut("no such file") },
+    }
+}
+
+fn settlement(state: &ServiceState, key: &str, word: Word) -> Settlement {
+    match word {
+        Word::LookupApplied(replicas) => {
+            Settlement::LookupApplied(succeeded(state, key, replicas.into()))
+        }
+        Word::LookupNever => Settlement::LookupNever,
+        Word::Read(look) => {
+            Settlement::Reading { reading: reading(look), began_after_serial: look.serial }
+        }
+        Word::Applied(look) => {
+            Settlement::AttestedApplied { reason: id("looked"), reading: Some(reading(look)) }
+        }
+        Word::NotApplied => Settlement::AttestedNotApplied { reason: id("looked") },
+    }
+}

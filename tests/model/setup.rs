@@ -1,0 +1,270 @@
+//! What a model is made of: the settings of the service, who may do what, and how often.
+
+/// One wish that the operator may put. Its key is its letter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub(super) replicas: u8,
+    /// `queue`, `supersede`, `dry`, and `bob` for another actor.
+    pub(super) words: &'static str,
+}
+
+/// One model. A tick is 150 s: half of what clocks may be apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    /// Words for the registration and the actuator, as the rules have them.
+    pub(super) settings: &'static str,
+    pub(super) wishes: &'static [Wish],
+    /// `withdraw`, `abandon`, `simulate`, `settle`, `lie`, `leases`, `slow`, `partial`, `terminal`,
+    /// `unspawned`, `conflicts`, `mistakes`.
+    pub(super) may: &'static str,
+    pub(super) hosts: u8,
+    pub(super) ticks: i8,
+    /// How often the wall clock steps by a tick, either way.
+    pub(super) steps: u8,
+    /// How many processes die and answers are lost.
+    pub(super) mishaps: u8,
+    /// How many readings are recorded.
+    pub(super) looks: u8,
+    pub(super) timeout: i8,
+    pub(super) quiet: i8,
+    /// How long a fence lives.
+    pub(super) valid: u64,
+    pub(super) lookup: bool,
+    pub(super) fence: bool,
+}
+
+impl Setup {
+    /// One host, one wish, three ticks, one mishap.
+    pub(super) const BASE: Self = Self {
+        settings: "",
+        wishes: &[Wish { replicas: 5, words: "" }],
+        may: "",
+        hosts: 1,
+        ticks: 3,
+        steps: 0,
+        mishaps: 1,
+        looks: 3,
+        timeout: 1,
+        quiet: 1,
+        valid: 24,
+        lookup: false,
+        fence: false,
+    };
+
+    pub(super) fn may(&self, word: &str) -> bool {
+        self.may.split_whitespace().any(|known| known == word)
+    }
+
+    pub(super) fn key(wish: u8) -> String {
+        char::from(b'a' + wish).to_string()
+    }
+
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.settings.split_whitespace().any(|known| known == word)
+    }
+}
+
+const BASE: Setup = Setup::BASE;
+
+/// The second waits behind the first.
+const QUEUE: &[Wish] = &[Wish { replicas: 5, words: "" }, Wish { replicas: 6, words: "queue" }];
+
+const OTHERS: &[Wish] = &[
+    Wish { replicas: 5, words: "" },
+    Wish { replicas: 6, words: "bob" },
+    Wish { replicas: 7, words: "bob queue supersede" },
+];
+
+const DRY: &[Wish] = &[Wish { replicas: 5, words: "" }, Wish { replicas: 6, words: "dry" }];
+
+/// Name, setup, and how many states there are: of the model, and of the service.
+pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
+    // One host: answers, retries, three readings, backoff.
+    (
+        "retries",
+        Setup {
+            settings: "tries=2 readings=3 backoff=150s",
+            may: "terminal abandon unspawned",
+            looks: 4,
+            ..BASE
+        },
+        16_695,
+        504,
+    ),
+    // A second wish waits behind the first.
+    (
+        "queue",
+        Setup {
+            wishes: QUEUE,
+            settings: "tries=2 readings=1",
+            may: "withdraw",
+            ticks: 1,
+            looks: 1,
+            ..BASE
+        },
+        19_906,
+        3723,
+    ),
+    // Wishes of two people, one of which may end the other's.
+    (
+        "others",
+        Setup {
+            wishes: OTHERS,
+            settings: "tries=1",
+            may: "withdraw",
+            ticks: 1,
+            looks: 1,
+            mishaps: 0,
+            ..BASE
+        },
+        5882,
+        1623,
+    ),
+    // Two hosts, readings that take their time, effects in part, a target that can be fenced.
+    (
+        "fence",
+        Setup {
+            settings: "tries=2",
+            may: "slow partial",
+            hosts: 2,
+            ticks: 1,
+            looks: 1,
+            fence: true,
+            ..BASE
+        },
+        44_930,
+        249,
+    ),
+    // Two hosts and an actuator that can be asked, also about calls that still run.
+    (
+        "lookup",
+        Setup {
+            settings: "tries=2",
+            may: "partial",
+            hosts: 2,
+            ticks: 2,
+            looks: 1,
+            lookup: true,
+            ..BASE
+        },
+        28_597,
+        663,
+    ),
+    // The same key again while nobody knows what became of it.
+    (
+        "same key",
+        Setup {
+            settings: "tries=2 on_unknown=retry_same_key dedupes",
+            may: "partial unspawned",
+            ticks: 2,
+            looks: 1,
+            mishaps: 2,
+            ..BASE
+        },
+        8566,
+        330,
+    ),
+    // The same, where nobody can read and nothing comes late.
+    (
+        "blind",
+        Setup {
+            settings: "tries=2 readings=1 blind on_unknown=retry_same_key dedupes",
+            quiet: 0,
+            mishaps: 2,
+            ..BASE
+        },
+        11_745,
+        540,
+    ),
+    // Nobody can read, and nothing is repeated: a person says what happened.
+    ("unread", Setup { settings: "tries=2 readings=1 blind", may: "settle", ..BASE }, 9587, 496),
+    // Everything unknown is left to a person, who tells the truth.
+    (
+        "person",
+        Setup { settings: "tries=2 on_unknown=halt", may: "settle", looks: 2, ..BASE },
+        11_850,
+        496,
+    ),
+    // A process sleeps over its lease and its settlement by a person who does not tell the truth.
+    (
+        "lie",
+        Setup {
+            settings: "tries=1 on_unknown=halt",
+            may: "settle lie",
+            hosts: 2,
+            ticks: 4,
+            looks: 0,
+            mishaps: 0,
+            ..BASE
+        },
+        1770,
+        195,
+    ),
+    // The same on two hosts, where readings settle.
+    (
+        "elsewhere",
+        Setup { settings: "tries=2", hosts: 2, ticks: 4, looks: 1, mishaps: 0, ..BASE },
+        22_027,
+        862,
+    ),
+    // A result that comes when the same key has been called again from elsewhere.
+    (
+        "overtaken",
+        Setup {
+            settings: "tries=2 on_unknown=retry_same_key dedupes",
+            hosts: 2,
+            ticks: 4,
+            looks: 0,
+            mishaps: 0,
+            ..BASE
+        },
+        10_814,
+        537,
+    ),
+    // Leases by hand, and a fence that ends.
+    (
+        "leases",
+        Setup {
+            settings: "tries=2",
+            may: "leases",
+            hosts: 2,
+            ticks: 2,
+            looks: 1,
+            valid: 2,
+            mishaps: 0,
+            ..BASE
+        },
+        11_673,
+        290,
+    ),
+    // The wall clock steps both ways, a fence ends, old premises and used keys are tried.
+    (
+        "mistakes",
+        Setup {
+            settings: "tries=2",
+            may: "mistakes",
+            steps: 2,
+            ticks: 2,
+            looks: 1,
+            valid: 3,
+            mishaps: 0,
+            ..BASE
+        },
+        23_733,
+        419,
+    ),
+    // Both kinds of simulation, and a cooldown.
+    (
+        "dry",
+        Setup {
+            wishes: DRY,
+            settings: "tries=1 cooldown=150s",
+            may: "simulate abandon",
+            ticks: 2,
+            looks: 1,
+            ..BASE
+        },
+        4642,
+        543,
+    ),
+];
