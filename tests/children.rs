@@ -3,6 +3,7 @@
 mod answers;
 mod deaths;
 mod interrupts;
+mod recovery;
 
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -126,7 +126,8 @@ fn is_in_the_way(execution: &Execution, other: &Execution) -> bool {
 }
 
 /// Starting is exclusive: nothing else of the service may be under a call or unknown. A retryable
-/// failure of an older intent never blocks a newer one: it ends here.
+/// failure of an older intent never blocks a newer one: it ends here, and so does an older success
+/// that nothing has confirmed, because from here on the target follows the newer wish.
 fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>, Rejection> {
     let mut overtaken = Vec::new();
     let others = draft.state.executions.values().filter(|other| {
@@ -139,6 +140,12 @@ fn check_turn(draft: &Draft<'_>, execution: &Execution) -> Result<Vec<EventBody>
         if matches!(other.phase, Phase::Failed { .. }) {
             let detail = format!("overtaken by {}", execution.key());
             overtaken.push(draft.failure_end(other, FailureCause::Overtaken, &detail)?);
+        } else if matches!(other.phase, Phase::Succeeded | Phase::Observed) {
+            overtaken.push(EventBody::IntentSuperseded {
+                execution_key: other.key().clone(),
+                by: execution.revision(),
+                outcome: other.unconfirmed_outcome(),
+            });
         }
     }
     Ok(overtaken)

@@ -1,0 +1,36 @@
+//! Recovery: what is asked, how often, and what is said of it.
+
+use super::{ALL_SEEING, PUT, world_with};
+use crate::support::World;
+
+#[test]
+fn status_shows_what_is_wanted_and_the_drift_of_what_is_unfinished() {
+    let world = World::with_fake();
+    world.run("service put web --readings 3").exits(0);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(0);
+    std::fs::write(world.fake_dir().join("count"), "7\n").expect("ours");
+    world.run("observe k1").exits(23);
+    let ran = world.json("status --check").exits(26);
+    assert_eq!(ran.at("/services/0/drift"), true);
+    assert_eq!(ran.at("/services/0/needs_a_person"), "web (reads 7, wants 3)");
+}
+
+#[test]
+fn an_overtaken_success_leaves_nothing_under_way() {
+    let world = world_with("", ALL_SEEING, "20s");
+    world.script(&["late 1", "ok"]);
+    world.run(PUT).exits(0);
+    let first = world.start("actuate k1");
+    world.until("the call is under way", || !world.fake_log("calls").is_empty());
+    world
+        .run("intent put web --replicas 5 --expect-revision 1 --key k2 --reason r --queue")
+        .exits(0);
+    first.wait_with_output().expect("it ends");
+    world.run("actuate k2").exits(0);
+    world.run("observe k2").exits(0);
+    assert_eq!(world.json("intent show k1").at("/execution/outcome"), "unconfirmed");
+    world.run("replay --all").exits(0);
+    let status = world.json("status --check").exits(0);
+    assert_eq!(status.at("/services/0/execution_key"), "k2");
+}
