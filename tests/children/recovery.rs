@@ -1,7 +1,39 @@
 //! Recovery: what is asked, how often, and what is said of it.
 
 use super::{ALL_SEEING, PUT, world_with};
-use crate::support::World;
+use crate::support::{World, fake_actuator};
+
+fn unknown(world: &World) {
+    world.script(&["unknown"]);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(16);
+}
+
+fn put_fake(world: &World, timeout: &str) -> crate::support::Ran {
+    let fake = fake_actuator();
+    let fake = fake.to_str().expect("UTF-8");
+    world.run_args(&["actuator", "put", "fake", "--timeout", timeout, "--", "/bin/sh", fake])
+}
+
+#[test]
+fn an_actuator_does_not_become_another_while_an_outcome_is_unknown() {
+    let world = World::with_fake();
+    unknown(&world);
+    std::fs::write(world.fake_dir().join("capabilities"), "inspect\n").expect("ours");
+    let before = std::fs::read(world.path(".config/scalectl/actuators.toml")).expect("ours");
+    let events = world.events();
+    put_fake(&world, "5s").exits(11).says("error[in_flight]");
+    assert_eq!(world.events(), events);
+    let after = std::fs::read(world.path(".config/scalectl/actuators.toml")).expect("ours");
+    assert_eq!(after, before, "the command was bound all the same");
+    // What it can do is the same: another timeout endangers nothing.
+    std::fs::write(world.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n")
+        .expect("ours");
+    put_fake(&world, "6s").exits(0);
+    world.run("replay k1").exits(0);
+    std::fs::write(world.fake_dir().join("capabilities"), "inspect\n").expect("ours");
+    put_fake(&world, "5s").exits(0);
+}
 
 #[test]
 fn status_shows_what_is_wanted_and_the_drift_of_what_is_unfinished() {
