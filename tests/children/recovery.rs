@@ -3,6 +3,11 @@
 use super::{ALL_SEEING, PUT, world_with};
 use crate::support::{World, fake_actuator};
 
+/// Words for `world_with` that run before an op that is not `apply`.
+fn before(op: &str, words: &str) -> String {
+    format!(":\n;; *'\"op\":\"{op}\"'*)\n{words}")
+}
+
 fn unknown(world: &World) {
     world.script(&["unknown"]);
     world.run(PUT).exits(0);
@@ -33,6 +38,24 @@ fn an_actuator_does_not_become_another_while_an_outcome_is_unknown() {
     world.run("replay k1").exits(0);
     std::fs::write(world.fake_dir().join("capabilities"), "inspect\n").expect("ours");
     put_fake(&world, "5s").exits(0);
+}
+
+#[test]
+fn a_settlement_across_the_end_of_the_quiet_settles_or_says_that_it_did_not() {
+    let world = world_with(&before("inspect", "sleep 0.4"), &["inspect"], "5s");
+    world.run("service put web --quiet 2s").exits(0);
+    unknown(&world);
+    // One of these lines begins to read before the end of the quiet and is told after it.
+    let mut codes = Vec::new();
+    world.until("it is settled", || {
+        let ran = world.json("settle k1 --applied --reason looked");
+        codes.push(ran.code);
+        ran.code != Some(16)
+    });
+    assert_eq!(codes.last(), Some(&Some(0)), "{codes:?}");
+    assert!(codes.len() > 1, "the quiet was over before: {codes:?}");
+    let shown = world.json("intent show k1").exits(0);
+    assert_eq!(shown.at("/execution/state"), "succeeded", "{codes:?}");
 }
 
 #[test]
