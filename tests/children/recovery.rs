@@ -41,6 +41,19 @@ fn an_actuator_does_not_become_another_while_an_outcome_is_unknown() {
 }
 
 #[test]
+fn a_reading_settles_where_lookup_and_fence_fail() {
+    for op in ["lookup", "fence"] {
+        let capabilities = ["inspect", op];
+        let world = world_with(&before(op, "echo '{}'; exit 1"), &capabilities, "5s");
+        unknown(&world);
+        let ran = world.json("replay k1").exits(0);
+        let steps = ran.at("/steps").to_string();
+        assert!(steps.contains(&format!("{op} gave no answer")), "{op}: {steps}");
+        assert_eq!(ran.at("/execution/outcome"), "converged", "{op}");
+    }
+}
+
+#[test]
 fn a_settlement_across_the_end_of_the_quiet_settles_or_says_that_it_did_not() {
     let world = world_with(&before("inspect", "sleep 0.4"), &["inspect"], "5s");
     world.run("service put web --quiet 2s").exits(0);
