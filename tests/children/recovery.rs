@@ -1,5 +1,7 @@
 //! Recovery: what is asked, how often, and what is said of it.
 
+use std::time::{Duration, Instant};
+
 use super::{ALL_SEEING, PUT, world_with};
 use crate::support::{World, fake_actuator};
 
@@ -51,6 +53,48 @@ fn a_reading_settles_where_lookup_and_fence_fail() {
         assert!(steps.contains(&format!("{op} gave no answer")), "{op}: {steps}");
         assert_eq!(ran.at("/execution/outcome"), "converged", "{op}");
     }
+}
+
+#[test]
+fn waiting_for_a_quiet_time_does_not_wear_the_target_out() {
+    let words = before("lookup", "echo . >>\"$FAKE_ACTUATOR_DIR/lookups.log\"");
+    let world = world_with(&words, &["inspect", "lookup"], "5s");
+    world.run("service put web --quiet 4s").exits(0);
+    std::fs::write(world.fake_dir().join("lookup-unknown"), "").expect("ours");
+    world.script(&["no such word"]);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(16);
+    let ran = world.json("replay k1 --wait").exits(0);
+    let lookups = world.fake_log("lookups").len();
+    assert!((2..=4).contains(&lookups), "{lookups} lookups: {ran:#?}");
+    let steps = ran.at("/steps");
+    let mut steps: Vec<String> =
+        steps.as_array().expect("steps").iter().map(ToString::to_string).collect();
+    let all = steps.len();
+    steps.sort();
+    steps.dedup();
+    assert_eq!(steps.len(), all, "a step is told twice: {ran:#?}");
+}
+
+#[test]
+fn replay_keeps_the_reading_interval() {
+    let world = World::with_fake();
+    world.run("service put web --readings 3/1s").exits(0);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(0);
+    let ran = world.json("replay k1").exits(19);
+    assert_eq!(ran.at("/execution/readings/matched"), 2, "the actuator's own and one more");
+    let began = Instant::now();
+    world.run("replay k1 --wait").exits(0);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let log = world.json("intent show k1").exits(0);
+    assert_eq!(log.at("/execution/outcome"), "converged");
+
+    world.run("intent put web --replicas 4 --key k2 --reason r").exits(0);
+    world.run("actuate k2").exits(0);
+    let began = Instant::now();
+    world.run("replay k2 --wait").exits(0);
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
 }
 
 #[test]
