@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{ALL_SEEING, PUT, world_with};
+use rustix::process::Signal;
+
+use super::{ALL_SEEING, PUT, kill, world_with};
 use crate::support::{World, fake_actuator};
 
 /// Words for `world_with` that run before an op that is not `apply`.
@@ -95,6 +97,43 @@ fn replay_keeps_the_reading_interval() {
     let began = Instant::now();
     world.run("replay k2 --wait").exits(0);
     assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_replay_of_all_says_what_it_did_to_the_target() {
+    let world = World::with_fake();
+    world.script(&["fail retryable busy", "ok"]);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(18);
+    let ran = world.json("replay --all").exits(0);
+    assert_eq!(ran.at("/applied"), "yes");
+    assert_eq!(ran.at("/recorded"), "yes");
+    let ran = world.json("replay --all").exits(0);
+    assert_eq!(ran.at("/applied"), "no");
+    assert_eq!(ran.at("/recorded"), "no");
+}
+
+#[test]
+fn a_signal_ends_a_replay_of_all_with_the_rows_so_far() {
+    for (signal, exit) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let world = World::with_fake();
+        world.script(&["fail retryable busy", "hang"]);
+        world.run(PUT).exits(0);
+        world.run("actuate k1").exits(18);
+        let child = world.start("-o json replay --all");
+        world.until("the effect is there", || !world.fake_log("effects").is_empty());
+        kill(i32::try_from(child.id()).expect("a pid"), signal);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(exit), "{output:?}");
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("one document");
+        assert_eq!(document["exit"], exit, "{document:#}");
+        assert_eq!(document["recorded"], "yes", "{document:#}");
+        assert_eq!(document["applied"], "unknown", "{document:#}");
+        assert_eq!(document["replays"].as_array().map(Vec::len), Some(1), "{document:#}");
+        world.until("replay may go on", || world.run("replay k1").code != Some(11));
+        world.await_no_children();
+    }
 }
 
 #[test]
