@@ -1,6 +1,6 @@
 //! Recovery: what is asked, how often, and what is said of it.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
 
@@ -152,6 +152,31 @@ fn a_settlement_across_the_end_of_the_quiet_settles_or_says_that_it_did_not() {
     assert!(codes.len() > 1, "the quiet was over before: {codes:?}");
     let shown = world.json("intent show k1").exits(0);
     assert_eq!(shown.at("/execution/state"), "succeeded", "{codes:?}");
+}
+
+#[test]
+fn a_number_that_a_simulation_has_used_up_is_not_the_latest() {
+    let world = World::with_fake();
+    world.run(PUT).exits(0);
+    world.run("intent put web --replicas 5 --key k2 --reason r").exits(0);
+    world.run("actuate k2 --simulate").exits(0);
+    assert_eq!(world.run("-o name intent show web@latest").exits(0).stdout, "k1\n");
+    assert_eq!(world.run("-o name explain web").exits(0).stdout, "k1\n");
+    world.run("intent put web --replicas 6 --key k3 --reason r --dry-run").exits(0);
+    let listed = world.json("intent list web --unfinished").exits(0);
+    assert!(!listed.stdout.contains("k3"), "a simulation is never under way: {listed:#?}");
+    world.run("actuate k3").exits(0);
+}
+
+#[test]
+fn old_words_of_actuators_are_swept_with_the_call_files() {
+    let world = World::with_fake();
+    let old = world.write(".local/state/scalectl/stderr/call-old", "words");
+    let new = world.write(".local/state/scalectl/stderr/call-new", "words");
+    let file = std::fs::File::options().write(true).open(&old).expect("ours");
+    file.set_modified(SystemTime::now() - Duration::from_hours(8 * 24)).expect("ours");
+    world.run("replay --all").exits(0);
+    assert!(!old.exists() && new.exists());
 }
 
 #[test]
