@@ -4,6 +4,7 @@ mod answers;
 mod bystanders;
 mod deaths;
 mod interrupts;
+mod recovery;
 
 use rustix::process::{Pid, Signal, kill_process};
 

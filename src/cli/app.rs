@@ -376,18 +376,22 @@ impl App {
             })?;
         let missing = || Fault::from(Rejection::NoSuchKey { key: word.to_owned() });
         let session = self.session()?;
-        let revision = if revision == "latest" {
-            let state = session.load_service(&service)?;
-            IntentRevision::new(state.head.latest_revision).map_err(|_| missing())?
-        } else {
-            let number = whole_number(revision).map_err(|_| {
-                Fault::usage(
-                    "invalid_key",
-                    format!("{word}: after @ comes an intent revision or latest"),
-                )
-            })?;
-            IntentRevision::new(number).map_err(|_| missing())?
-        };
+        if revision == "latest" {
+            let head = session.load_service(&service)?.head;
+            let latest = IntentRevision::new(head.latest_revision).map_err(|_| missing())?;
+            // A number that a simulation has used up names nothing: what was accepted before is the
+            // newest then.
+            let found = session.ledger.read()?.key_at(&service, latest)?;
+            let current = head.current.map(|current| current.execution_key);
+            return found.or(current).ok_or_else(missing);
+        }
+        let number = whole_number(revision).map_err(|_| {
+            Fault::usage(
+                "invalid_key",
+                format!("{word}: after @ comes an intent revision or latest"),
+            )
+        })?;
+        let revision = IntentRevision::new(number).map_err(|_| missing())?;
         let found = session.ledger.read()?.key_at(&service, revision)?;
         found.ok_or_else(missing)
     }

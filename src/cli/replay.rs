@@ -7,12 +7,15 @@ use super::app::App;
 use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
+use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use super::view;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
+use crate::ledger::LedgerError;
 use crate::ops::OpError;
 use crate::ops::replay::{next_step, replay, replay_until, unfinished};
+use crate::ops::report::Effect;
 
 pub(super) const NOUN: Noun = Noun {
     name: "replay",
@@ -86,39 +89,105 @@ struct Row {
     execution: Execution,
     exit: Exit,
     text: String,
-    recorded: bool,
+}
+
+/// What a replay of many came to.
+#[derive(Default)]
+struct All {
+    rows: Vec<Row>,
+    /// What was done to the targets: the least certain of it.
+    effect: Effect,
+    /// Whether a commit of it may or may not be durable.
+    is_unsure: bool,
+    /// What ended it before the last row.
+    end: Option<Problem>,
+}
+
+impl All {
+    fn note(&mut self, effect: Effect) {
+        let rank = |effect| match effect {
+            Effect::None => 0,
+            Effect::Applied => 1,
+            Effect::Partial => 2,
+            Effect::Unknown => 3,
+        };
+        if rank(effect) > rank(self.effect) {
+            self.effect = effect;
+        }
+    }
 }
 
 fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
     let found = unfinished(app.session()?, None)?;
-    let mut rows = Vec::new();
+    let mut all = All::default();
     for execution in found {
         let key = execution.key().clone();
         if args.dry_run {
             let text = next_step(app.session()?, &execution);
-            rows.push(Row { execution, exit: Exit::Ok, text, recorded: false });
+            all.rows.push(Row { execution, exit: Exit::Ok, text });
             continue;
         }
+        // Each row answers for what it did itself.
+        app.session()?.effect = Effect::None;
         match replay(app.session()?, &key) {
-            Ok(replayed) => rows.push(Row {
-                exit: view::recovered_exit(&replayed.report),
-                text: replayed.steps.last().cloned().unwrap_or_default(),
-                recorded: replayed.report.recorded,
-                execution: replayed.report.execution,
-            }),
-            Err(error @ OpError::Interrupted { .. }) => return Err(error.into()),
+            Ok(replayed) => {
+                all.note(replayed.report.effect);
+                all.rows.push(Row {
+                    exit: view::recovered_exit(&replayed.report),
+                    text: replayed.steps.last().cloned().unwrap_or_default(),
+                    execution: replayed.report.execution,
+                });
+            }
             Err(error) => {
-                let problem = app.problem(error.into());
+                all.note(app.session()?.effect);
+                let ends = ends_all(&error);
+                let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
+                let problem = problem_of(app, error);
+                all.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
+                let (exit, text) = (problem.exit, problem.message.clone());
+                all.rows.push(Row { execution, exit, text });
+                if ends {
+                    all.end = Some(problem);
+                    break;
+                }
                 out.progress(&format!("{key}: {}", problem.message));
-                let (exit, text) = (problem.exit, problem.message);
-                rows.push(Row { execution, exit, text, recorded: false });
             }
         }
     }
-    if !args.dry_run {
+    if !args.dry_run && all.end.is_none() {
         app.session()?.sweep_calls();
     }
-    Ok(table_of(&rows))
+    let recorded = match app.opened() {
+        _ if all.is_unsure => Recorded::Unknown,
+        Some(session) if session.recorded => Recorded::Yes,
+        _ => Recorded::No,
+    };
+    Ok(answer_of(all, recorded))
+}
+
+/// Whether the rest must wait: a signal asked for it, or a commit failed, and nobody knows whether
+/// it is durable.
+fn ends_all(error: &OpError) -> bool {
+    matches!(
+        error,
+        OpError::Interrupted { .. }
+            | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. })
+            | OpError::Unrecorded {
+                source: LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. },
+                ..
+            }
+    )
+}
+
+/// The commit that has poisoned this process may have been one whose failure was only a notice.
+fn problem_of(app: &App, error: OpError) -> Problem {
+    match &error {
+        OpError::Ledger(LedgerError::Poisoned { command_id, .. }) => {
+            let context = app.problem_context();
+            Problem::unknown_commit(&context, command_id, error.to_string(), false)
+        }
+        _ => app.problem(error.into()),
+    }
 }
 
 /// The exit of many: the most serious of them, in the order unknown, attention, the rest by number.
@@ -132,7 +201,8 @@ fn worst(rows: &[Row]) -> Exit {
     rows.iter().map(|row| row.exit).max_by_key(|exit| rank(*exit)).unwrap_or(Exit::Ok)
 }
 
-fn table_of(rows: &[Row]) -> Answer {
+fn answer_of(all: All, recorded: Recorded) -> Answer {
+    let rows = &all.rows;
     let mut table = Table::new([
         Column::left("SERVICE"),
         Column::right("REV"),
@@ -157,11 +227,14 @@ fn table_of(rows: &[Row]) -> Answer {
             "what": row.text,
         }));
     }
-    let recorded = rows.iter().any(|row| row.recorded);
-    let mut answer = Answer::ending(worst(rows))
-        .recorded(if recorded { Recorded::Yes } else { Recorded::No })
-        .noun("replays", &views);
-    answer.changed = recorded;
+    let mut answer = match all.end {
+        Some(problem) => Answer::failed(problem),
+        None => Answer::ending(worst(rows)),
+    }
+    .recorded(recorded)
+    .applied(view::applied(all.effect))
+    .noun("replays", &views);
+    answer.changed = recorded == Recorded::Yes;
     for row in rows {
         answer = answer.name(row.execution.key().as_str());
     }

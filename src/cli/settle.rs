@@ -43,11 +43,13 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let key = args.key.resolve(app)?;
     let reason = reason(args.reason.as_deref(), app)?;
     let word = if args.applied { Word::Applied } else { Word::NotApplied };
-    let report = settle(app.session()?, &key, word, reason)?;
     // Whoever has nothing to settle is told how the key stands, as by every other step.
+    let report = settle(app.session()?, &key, word, &reason)?;
     let exit = match report.reply {
-        Reply::Replayed => view::step_exit(&report),
-        Reply::Done | Reply::Unchanged | Reply::StaleReading | Reply::Late => Exit::Ok,
+        Reply::Done => Exit::Ok,
+        Reply::Replayed | Reply::Unchanged | Reply::StaleReading | Reply::Late => {
+            view::step_exit(&report)
+        }
     };
     Ok(view::answer(app, &report, exit))
 }

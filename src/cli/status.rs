@@ -106,12 +106,12 @@ fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, sup
             .filter(|execution| execution.intent.service == service && execution.is_live())
             .cloned()
             .collect();
-        own.sort_by_key(Execution::revision);
-        if own.is_empty()
-            && let Some(wanted) = &head.wanted
+        if let Some(wanted) = &head.wanted
+            && own.iter().all(|execution| *execution.key() != wanted.execution_key)
         {
             own.extend(read.find_execution(&wanted.execution_key)?);
         }
+        own.sort_by_key(Execution::revision);
         found.push((head, own));
     }
     drop(read);
@@ -181,14 +181,11 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     };
     let drift = execution.drift
         || (execution.phase.is_finished() && wanted.is_some() && read.is_some() && wanted != read);
-    let next = if drift && next.is_none() {
-        if let (Some(read), Some(wanted)) = (read, wanted) {
-            need = Some(format!("{} (reads {read}, wants {wanted})", execution.intent.service));
-        }
-        Some(format!("scalectl explain {name}"))
-    } else {
-        next
-    };
+    let wants = if execution.phase.is_finished() { wanted } else { Some(execution.desired()) };
+    if let (true, None, Some(read), Some(wants)) = (drift, &need, read, wants) {
+        need = Some(format!("{} (reads {read}, wants {wants})", execution.intent.service));
+    }
+    let next = next.or_else(|| drift.then(|| format!("scalectl explain {name}")));
     Row {
         state: execution.phase.as_str(),
         by: Some(execution.put_by.actor.to_string()),

@@ -55,7 +55,7 @@ pub struct EventFilter {
 pub struct ExecutionFilter {
     /// Only of this service.
     pub service: Option<ServiceName>,
-    /// Only what is under way.
+    /// Only what is under way; a simulation never is.
     pub unfinished: bool,
     /// At most so many.
     pub limit: Option<usize>,
@@ -87,8 +87,8 @@ impl ReadTxn<'_> {
         &self.ledger.identity
     }
 
-    /// A service with every unfinished execution, the newest accepted one and the named keys, as
-    /// far as they are there and belong to it. An unknown service is the empty state.
+    /// A service with every live unfinished execution, the newest accepted one and the named keys,
+    /// as far as they are there and belong to it. An unknown service is the empty state.
     pub fn service_state(
         &self,
         service: &ServiceName,

@@ -56,7 +56,7 @@ pub(super) const READ_UNFINISHED: Statement = Statement {
     doing: "read the unfinished executions of",
     text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
                   unfinished, state, version, document
-           FROM execution WHERE service = $1 AND unfinished = 1
+           FROM execution WHERE service = $1 AND unfinished = 1 AND live = 1
            ORDER BY intent_revision DESC, position DESC",
 };
 
@@ -66,7 +66,7 @@ pub(super) const READ_ALL_UNFINISHED: Statement = Statement {
     doing: "read the unfinished executions of",
     text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
                   unfinished, state, version, document
-           FROM execution WHERE unfinished = 1 ORDER BY 0 - position",
+           FROM execution WHERE unfinished = 1 AND live = 1 ORDER BY 0 - position",
 };
 
 pub(super) const READ_EXECUTIONS_OF_SERVICE: Statement = Statement {

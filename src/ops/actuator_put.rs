@@ -18,7 +18,8 @@ use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
-use crate::domain::time::DurationMs;
+use crate::domain::time::{DurationMs, Timestamp};
+use crate::ledger::{ExecutionFilter, ReadTxn};
 
 /// The longest timeout of one call.
 pub const TIMEOUT_MAX: DurationMs = DurationMs::from_secs(900 - 30);
@@ -72,16 +73,51 @@ pub fn actuator_put(
     };
     let decision = may_administer(session, PolicyAction::Register, name.as_str())?;
     let ledger_id = session.ledger.identity().ledger_id.clone();
-    bindings::put(&session.place.bindings_file(), &ledger_id, name, &binding)?;
+    let bindings_file = session.place.bindings_file();
     if existing.as_ref() == Some(&actuator) {
+        bindings::put(&bindings_file, &ledger_id, name, &binding)?;
         return Ok(RegisteredHere { actuator, changed: false });
     }
-    let body = RegistryBody::ActuatorRegistered { actuator: actuator.clone(), decision };
-    let event = Stamped { at: session.now(), by: session.by.clone(), body };
     let mut txn = session.ledger.write(Session::command_id()?)?;
-    txn.append_registry(&event)?;
+    let now = session.clock.now();
+    if let Some(before) = txn.actuator(name)?
+        && (before.adapter != actuator.adapter || before.capabilities != actuator.capabilities)
+    {
+        refuse_in_flight(&txn, name, now)?;
+    }
+    // Under the write lock: nothing can have started with the other command in between.
+    bindings::put(&bindings_file, &ledger_id, name, &binding)?;
+    let body = RegistryBody::ActuatorRegistered { actuator: actuator.clone(), decision };
+    txn.append_registry(&Stamped { at: now, by: session.by.clone(), body })?;
     let _committed = txn.commit()?;
     Ok(RegisteredHere { actuator, changed: true })
+}
+
+/// Who carries a wish out does not become another under a call: it would be asked what became of
+/// what it has never heard of, and would say "never" in good faith.
+fn refuse_in_flight(
+    read: &ReadTxn<'_>,
+    name: &ActuatorName,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
+    let in_flight: Vec<_> =
+        read.executions(&filter)?.into_iter().filter(|it| it.is_in_flight(now)).collect();
+    for execution in in_flight {
+        let service = &execution.intent.service;
+        let head = read.service_state(service, &[])?.head;
+        if head.registration.is_some_and(|it| it.actuator.as_ref() == Some(name)) {
+            return Err(Rejection::InFlight {
+                service: service.clone(),
+                revision: execution.revision(),
+                key: execution.key().clone(),
+                state: execution.phase.as_str(),
+                held: execution.live_lease(now).cloned(),
+            }
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Binds a registered actuator to a command of this host. The command must be that actuator.

@@ -182,6 +182,7 @@ impl Session {
         if let Err(error) = calls::sweep(&self.place.calls_dir(), CALL_FILE_AGE) {
             self.notice("call_file_left", format!("a call's file was left behind: {error}"));
         }
+        self.sweep_stderr();
     }
 
     fn in_progress(execution: &Execution) -> OpError {

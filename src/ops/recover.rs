@@ -12,6 +12,7 @@ use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::Source;
 use crate::domain::scale::service::{OnUnknown, RegisteredActuator};
+use crate::domain::time::Timestamp;
 
 /// How many steps one replay of one key takes at most: each leaves a state behind.
 const STEPS_MAX: u32 = 16;
@@ -29,9 +30,10 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     let mut steps = Vec::new();
     let mut recorded = false;
     let mut effect = Effect::None;
+    let mut has_read = false;
     for _ in 0..STEPS_MAX {
         let (_, execution) = session.load(key)?;
-        let report = match step(session, &execution, &mut steps) {
+        let report = match step(session, &execution, &mut has_read, &mut steps) {
             Ok(Some(report)) => report,
             Ok(None) => break,
             Err(error) => {
@@ -52,10 +54,18 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     Ok(Replayed { steps, report: Report { reply, recorded, effect, ..report } })
 }
 
-/// One step; none where nothing more is due or allowed.
+/// When the next reading of a success may be taken; none where none was taken yet.
+pub(crate) fn reading_due(execution: &Execution) -> Option<Timestamp> {
+    let last = execution.last_reading.as_ref()?;
+    Some(last.began_at.plus(execution.intent.terms.reading_interval_ms))
+}
+
+/// One step; none where nothing more is due or allowed. `has_read` says whether this run has taken
+/// a confirming reading already: the next one keeps the interval.
 fn step(
     session: &mut Session,
     execution: &Execution,
+    has_read: &mut bool,
     steps: &mut Vec<String>,
 ) -> Result<Option<Report>, OpError> {
     if !execution.is_live() {
@@ -85,6 +95,12 @@ fn step(
             Ok(Some(session.carry_out(key, &CarryOptions::default())?))
         }
         Phase::Succeeded | Phase::Observed => {
+            let due = reading_due(execution).filter(|due| *has_read && session.now() < *due);
+            if let Some(due) = due {
+                steps.push(format!("the next reading may be taken at {due}"));
+                return Ok(None);
+            }
+            *has_read = true;
             let before = execution.readings_matched;
             let report = session.confirm(key)?;
             let reading = report.execution.last_reading.as_ref();
@@ -141,7 +157,8 @@ fn settle(
     }
     let mut fenced = pending.fenced;
     if actuator.capabilities.fence && !fenced {
-        fenced = session.asker(&actuator)?.fence(&execution, &pending.call)?;
+        let asked = session.asker(&actuator)?.fence(&execution, &pending.call);
+        fenced = told(asked, "fence", steps)?.unwrap_or(false);
         steps.push(if fenced {
             "fenced: a late effect is ruled out".to_owned()
         } else {
@@ -184,6 +201,22 @@ fn settle(
     Ok(None)
 }
 
+/// What an actuator said; none where it could not say, which is told. A reading may still settle.
+fn told<T>(
+    asked: Result<T, OpError>,
+    op: &str,
+    steps: &mut Vec<String>,
+) -> Result<Option<T>, OpError> {
+    match asked {
+        Ok(said) => Ok(Some(said)),
+        Err(OpError::Actuator { problem, .. }) => {
+            steps.push(format!("{op} gave no answer: {problem}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 fn look_up(
     session: &mut Session,
     execution: &Execution,
@@ -191,7 +224,8 @@ fn look_up(
     actuator: &RegisteredActuator,
     steps: &mut Vec<String>,
 ) -> Result<Option<Report>, OpError> {
-    let settlement = match session.asker(actuator)?.lookup(execution, &pending.call)? {
+    let asked = session.asker(actuator)?.lookup(execution, &pending.call);
+    let settlement = match told(asked, "lookup", steps)?.unwrap_or(LookupReply::Unknown) {
         LookupReply::Applied { result } => {
             steps
                 .push(format!("looked up: {}", if result.scaled() { "applied" } else { "failed" }));

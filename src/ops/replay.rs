@@ -1,19 +1,26 @@
 //! `replay`: finds out what became of a key, or of all of them. One bad row never stops the rest.
 
 use super::error::OpError;
-use super::recover::{Replayed, recover};
+use super::recover::{Replayed, reading_due, recover};
 use super::session::Session;
-use super::wait::pause;
+use super::wait::{pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
 use crate::domain::id::{ExecutionKey, ServiceName};
-use crate::domain::scale::decide::waits_behind;
+use crate::domain::scale::decide::{verdict_of, waits_behind};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::service::OnUnknown;
-use crate::domain::time::DurationMs;
+use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::ExecutionFilter;
 
-/// How long to wait at most before looking again: what is waited for may end early.
+/// How long to wait at most before looking at the ledger and the call again: what is waited for may
+/// end early.
 const LOOK: DurationMs = DurationMs::from_millis(250);
+/// After how long the target is asked again although nothing has changed; it doubles up to
+/// [`ASK_MAX`].
+const ASK_MIN: DurationMs = DurationMs::from_secs(1);
+/// The longest such wait.
+const ASK_MAX: DurationMs = DurationMs::from_secs(30);
 
 /// The keys of everything that is under way, the oldest first.
 pub fn unfinished(
@@ -29,6 +36,7 @@ pub fn unfinished(
 
 /// Replays one key. An accepted intent stays as it is; one that waits says for whom.
 pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
+    refuse_after_signal()?;
     let mut replayed = recover(session, key)?;
     if matches!(replayed.report.execution.phase, Phase::Accepted) {
         let (state, execution) = session.load(key)?;
@@ -50,25 +58,20 @@ pub fn replay_until(
     let deadline = Deadline::after(timeout);
     let mut steps: Vec<String> = Vec::new();
     let mut said = String::new();
+    let mut patience = ASK_MIN;
     loop {
         let now = session.now();
         let (until, why) = match replay(session, key) {
             Ok(replayed) => {
+                let why = replayed.steps.last().cloned().unwrap_or_default();
                 for step in replayed.steps {
-                    if steps.last() != Some(&step) {
+                    if !steps.contains(&step) {
                         steps.push(step);
                     }
                 }
-                let execution = &replayed.report.execution;
-                let until = match &execution.phase {
-                    Phase::RecoveryPending { pending } => {
-                        Some(pending.quiet_until(execution.intent.terms.quiet_ms))
-                    }
-                    Phase::Failed { retry_at } => Some(*retry_at),
-                    _ => None,
-                };
+                let until = known_end(&replayed.report.execution);
                 match until.filter(|until| *until > now && !deadline.is_past()) {
-                    Some(until) => (until, steps.last().cloned().unwrap_or_default()),
+                    Some(until) => (until, why),
                     None => return Ok(Replayed { steps, report: replayed.report }),
                 }
             }
@@ -82,8 +85,59 @@ pub fn replay_until(
             say(&format!("waiting at most {}: {why}", until.since(now)));
             said = why;
         }
-        pause(until.since(now).min(LOOK).max(DurationMs::from_millis(5)), deadline)?;
+        await_news(session, key, until.since(now).min(patience), deadline)?;
+        patience = DurationMs::from_millis(patience.as_millis() * 2).min(ASK_MAX);
     }
+}
+
+/// When more can be found out about a key, where that is known.
+fn known_end(execution: &Execution) -> Option<Timestamp> {
+    match &execution.phase {
+        Phase::RecoveryPending { pending } => {
+            Some(pending.quiet_until(execution.intent.terms.quiet_ms))
+        }
+        Phase::Failed { retry_at } => Some(*retry_at),
+        // What differs or is not yet ready has no known end.
+        Phase::Succeeded | Phase::Observed => reading_due(execution).filter(|_| {
+            execution
+                .last_reading
+                .as_ref()
+                .is_some_and(|reading| verdict_of(execution, reading) == ReadingVerdict::Matches)
+        }),
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Started { .. }
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => None,
+    }
+}
+
+/// Waits until the ledger or the call has news, at most for `patience`. Asks nobody: what is waited
+/// for must not be worn out by the waiting.
+fn await_news(
+    session: &mut Session,
+    key: &ExecutionKey,
+    patience: DurationMs,
+    deadline: Deadline,
+) -> Result<(), OpError> {
+    let (_, before) = session.load(key)?;
+    let end = Deadline::after(patience.max(DurationMs::from_millis(5)));
+    while !end.is_past() && !deadline.is_past() {
+        let left = u64::try_from(end.remaining().as_millis()).unwrap_or(u64::MAX);
+        pause(DurationMs::from_millis(left + 1).min(LOOK), deadline)?;
+        let (_, execution) = session.load(key)?;
+        match &execution.phase {
+            Phase::Started { call } if session.call_seems_ended(call) => return Ok(()),
+            Phase::RecoveryPending { .. } => session.record_end(&execution)?,
+            _ => {}
+        }
+        if session.load(key)?.1 != before {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// What a replay would do first, without doing it.

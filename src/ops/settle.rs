@@ -1,12 +1,15 @@
 //! `settle`: a person's word about an attempt whose outcome is unknown.
 
 use super::error::OpError;
+use super::read::READING_TRIES;
 use super::report::Report;
 use super::session::Session;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::intent::Reason;
+use crate::domain::scale::rejection::Rejection;
 
 /// What the person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,22 +25,41 @@ pub fn settle(
     session: &mut Session,
     key: &ExecutionKey,
     word: Word,
-    reason: Reason,
+    reason: &Reason,
 ) -> Result<Report, OpError> {
     let (_, execution) = session.load(key)?;
     if matches!(execution.phase, Phase::Started { .. }) {
         session.record_loss(&execution)?;
     }
-    let (state, execution) = session.load(key)?;
+    let (_, execution) = session.load(key)?;
     session.record_end(&execution)?;
-    let settlement = match word {
-        Word::NotApplied => Settlement::AttestedNotApplied { reason },
-        Word::Applied if matches!(execution.phase, Phase::RecoveryPending { .. }) => {
-            let reading = session.take_reading(&state, &execution)?;
-            let reading = reading.map(|(reading, _)| reading);
-            Settlement::AttestedApplied { reason, reading }
+    for _ in 0..READING_TRIES {
+        let (state, execution) = session.load(key)?;
+        let is_pending = matches!(execution.phase, Phase::RecoveryPending { .. });
+        let settlement = match word {
+            Word::NotApplied => Settlement::AttestedNotApplied { reason: reason.clone() },
+            Word::Applied => {
+                let taken =
+                    if is_pending { session.take_reading(&state, &execution)? } else { None };
+                let reading = taken.map(|(reading, _)| reading);
+                Settlement::AttestedApplied { reason: reason.clone(), reading }
+            }
+        };
+        let settlement = Box::new(settlement);
+        let report = session.step(&execution, Command::Settle { key: key.clone(), settlement })?;
+        // A reading that began before the quiet was over is taken again.
+        if report.reply != Reply::StaleReading {
+            return Ok(report);
         }
-        Word::Applied => Settlement::AttestedApplied { reason, reading: None },
-    };
-    session.step(&execution, Command::Settle { key: key.clone(), settlement: Box::new(settlement) })
+    }
+    let (_, execution) = session.load(key)?;
+    match &execution.phase {
+        Phase::RecoveryPending { pending } => Err(Rejection::QuietTime {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            until: pending.quiet_until(execution.intent.terms.quiet_ms),
+        }
+        .into()),
+        _ => Report::replay(session, key),
+    }
 }

@@ -4,11 +4,16 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
+use super::clock::Clock;
 use super::session::Session;
 use crate::domain::scale::attempt::Call;
+use crate::domain::time::DurationMs;
+
+/// How long the words are kept: long enough for somebody who comes back after a weekend.
+const STDERR_AGE: DurationMs = DurationMs::from_secs(7 * 86_400);
 
 impl Session {
     fn stderr_path(&self, call_id: &str) -> PathBuf {
@@ -29,6 +34,19 @@ impl Session {
         });
         if let Err(error) = kept {
             self.notice("stderr_not_kept", format!("the actuator's stderr was not kept: {error}"));
+        }
+    }
+
+    /// Removes what nobody has asked for in a long time. What cannot be removed stays.
+    pub(crate) fn sweep_stderr(&self) {
+        let until = Clock::system().now().minus(STDERR_AGE).as_micros() / 1_000_000;
+        let Ok(entries) = fs::read_dir(self.place.state_dir.join("stderr")) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            if entry.metadata().is_ok_and(|found| found.is_file() && found.mtime() < until) {
+                drop(fs::remove_file(entry.path()));
+            }
         }
     }
 

@@ -186,6 +186,23 @@ fn a_queued_intent_overtakes_a_retryable_failure() {
 }
 
 #[test]
+fn an_unconfirmed_success_ends_when_the_queued_intent_starts() {
+    run(
+        "",
+        "put a 5\n start a\n put b 6 queue\n ok a : done succeeded
+         start b : done started\n is a superseded(unconfirmed)
+         ok b\n observe b : done verified(converged)
+         observe a : replayed superseded(unconfirmed)",
+    );
+    run(
+        "readings=3",
+        "put a 5\n start a\n put b 6 queue\n ok a\n observe a : done observed
+         target 4\n observe a : done succeeded!\n target 5\n bind : ?
+         start b : done started\n is a superseded(drifted)!",
+    );
+}
+
+#[test]
 fn a_withdrawn_queued_intent_leaves_the_older_one_its_retries() {
     run(
         "",

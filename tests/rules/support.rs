@@ -338,13 +338,12 @@ impl World {
     }
 }
 
-/// What the ledger loads for a command: the head, what is unfinished, and the named key.
+/// What the ledger loads for a command: the head, what is live and unfinished, and the named key.
 pub(crate) fn loaded_for(state: &ServiceState, command: &Command) -> ServiceState {
     let named = key_of(command);
-    let executions = state
-        .executions
-        .iter()
-        .filter(|(key, execution)| !execution.phase.is_finished() || Some(*key) == named.as_ref());
+    let executions = state.executions.iter().filter(|(key, execution)| {
+        (!execution.phase.is_finished() && execution.is_live()) || Some(*key) == named.as_ref()
+    });
     ServiceState {
         head: state.head.clone(),
         executions: executions.map(|(key, found)| (key.clone(), found.clone())).collect(),

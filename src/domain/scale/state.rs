@@ -175,8 +175,8 @@ impl ServiceHead {
 
 /// A service with the executions that a command needs, or, in a full fold, with all of them.
 ///
-/// A state that is loaded for a command holds every unfinished execution of the service and every
-/// one that the command names; the rules of [`super::decide`] ask for no others.
+/// A state that is loaded for a command holds every live unfinished execution of the service and
+/// every one that the command names; the rules of [`super::decide`] ask for no others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServiceState {
     /// Everything but the executions.
