@@ -18,3 +18,4 @@ mod support;
 mod surface;
 mod tidy;
 mod walk;
+mod wishes;

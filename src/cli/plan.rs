@@ -59,7 +59,7 @@ pub(super) fn answer(app: &mut App, put: PutIntent) -> Outcome {
     let service = put.service.clone();
     let now = app.session()?.now();
     let found = plan(app.session()?, put)?;
-    let from = found.state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
+    let from = fresh_count(&found.state.head, now);
     let from = from.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let is_known = found.existing.is_some();
     let refusal = match &found.existing {

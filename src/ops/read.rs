@@ -12,7 +12,7 @@ use crate::domain::scale::observation::Reading;
 use crate::domain::scale::state::ServiceState;
 
 /// How often a reading is taken anew because another one was recorded meanwhile.
-const READING_TRIES: u32 = 5;
+pub(super) const READING_TRIES: u32 = 5;
 
 impl Session {
     /// A reading of the target of an execution and the serial of its service before it began; none
