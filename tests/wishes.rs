@@ -2,7 +2,13 @@
 
 use crate::support::{Ran, SCALECTL, World};
 
-/// The inspection of that number is preceded by something else.
+/// A world in which the inspection of that number is preceded by something else.
+fn with_inspection(number: u32, what: &str) -> World {
+    let world = World::with_fake();
+    at_inspection(&world, number, what);
+    world
+}
+
 fn at_inspection(world: &World, number: u32, what: &str) {
     let text = format!("echo >>inspections\n[ $(wc -l <inspections) != {number} ] || {what}\n");
     world.write("fake/on-inspect", text);
@@ -72,6 +78,8 @@ fn the_clock_of_the_target_does_not_make_a_count_old() {
     scale(&world, "web=2 --key first").exits(0);
     let ran = scale(&world, "web=3 --key second").exits(0);
     assert_eq!(ran.at("/execution/current_replicas"), 2);
+    let plan = world.run("plan web=4").exits(0);
+    assert!(plan.stdout.starts_with("web  3 → 4"), "{plan:#?}");
 }
 
 #[test]
@@ -83,4 +91,34 @@ fn what_was_applied_is_never_called_untouched() {
     let ran = scale(&world, "web=3").exits(23);
     assert_eq!(ran.at("/applied"), "yes");
     assert_eq!(ran.at("/error/code"), "superseded");
+}
+
+#[test]
+fn a_plan_reads_the_target_and_writes_nothing() {
+    let mut world = World::with_fake();
+    world.still("2100-01-05T10:00:00Z");
+    scale(&world, "web=3").exits(0);
+    world.still("2100-01-05T11:00:00Z");
+    let events = world.events();
+    let plan = world.run("plan web=5").exits(0);
+    assert!(plan.stdout.starts_with("web  3 → 5"), "{plan:#?}");
+    let plan = world.run("plan web=3").exits(0);
+    assert!(plan.stdout.starts_with("web=3: already so"), "{plan:#?}");
+    world.write("fake/count", "9\n");
+    let plan = world.run("plan web=5").exits(0);
+    assert!(plan.stdout.starts_with("web  9 → 5"), "{plan:#?}");
+    world.write("fake/count", "");
+    let plan = world.run("plan web=5").exits(0).says("warning: the count of web is unknown");
+    assert!(plan.stdout.starts_with("web  ? → 5"), "{plan:#?}");
+    assert_eq!(world.events(), events);
+}
+
+#[test]
+fn a_plan_says_which_wish_would_be_gone_on_with() {
+    let world = with_inspection(0, "true");
+    world.run("intent put web --replicas 3 --reason test --key own").exits(0);
+    let plan = world.json("plan web=3").exits(0);
+    assert_eq!(plan.at("/execution/execution_key"), "own");
+    let other = world.json("--actor bob plan web=3").exits(10);
+    assert_eq!(other.at("/error/code"), "others_intent");
 }

@@ -85,7 +85,7 @@ pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.dry_run {
-        return plan::of_wish(app, &args.wish, args.put);
+        return plan::of_wish(app, &args.wish, args.put, may_resume(matches));
     }
     let (service, replicas) = wish_of(&args.wish)?;
     let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
