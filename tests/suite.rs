@@ -20,3 +20,4 @@ mod support;
 mod surface;
 mod tidy;
 mod walk;
+mod wishes;

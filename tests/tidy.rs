@@ -26,7 +26,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 16] = [
+const SHARED_STEPS: [&str; 17] = [
     "ask",
     "call",
     "carry",
@@ -39,6 +39,7 @@ const SHARED_STEPS: [&str; 16] = [
     "read",
     "recover",
     "report",
+    "resume",
     "scale",
     "session",
     "stderr",

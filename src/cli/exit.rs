@@ -9,6 +9,7 @@ pub mod standing;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use super::output::Applied;
 use crate::domain::scale::rejection::Class;
 
 /// How a command ends: a row of the exit table (design, section 10).
@@ -169,6 +170,21 @@ impl Exit {
         self.row().target
     }
 
+    /// The exit of a command that ends so after it has done this to the target: a row that promises
+    /// an untouched target is never answered where it was touched.
+    #[must_use]
+    pub fn after(self, applied: Applied) -> Self {
+        match applied {
+            Applied::Yes | Applied::Partial if self.promises_untouched() => Self::Diverged,
+            Applied::Unknown if self.promises_untouched() => Self::Unknown,
+            Applied::No | Applied::Yes | Applied::Partial | Applied::Unknown => self,
+        }
+    }
+
+    fn promises_untouched(self) -> bool {
+        self.target().starts_with("untouched")
+    }
+
     /// What to do next, in Markdown.
     pub const fn advice(self) -> &'static str {
         self.row().advice
@@ -248,6 +264,21 @@ mod tests {
         let words = Exit::ALL.map(Exit::word);
         assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), codes.len() - 2);
         assert_eq!(codes[3..20], (10..=26).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn no_exit_denies_what_was_done_to_the_target() {
+        for exit in Exit::ALL {
+            let promises = exit.target().starts_with("untouched");
+            for (applied, told) in [
+                (Applied::No, exit),
+                (Applied::Yes, if promises { Exit::Diverged } else { exit }),
+                (Applied::Partial, if promises { Exit::Diverged } else { exit }),
+                (Applied::Unknown, if promises { Exit::Unknown } else { exit }),
+            ] {
+                assert_eq!(exit.after(applied), told, "{exit:?} {applied:?}");
+            }
+        }
     }
 
     #[test]

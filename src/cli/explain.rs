@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::app::App;
+use super::args::may_resume;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
@@ -34,7 +35,7 @@ struct ExplainArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = ExplainArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.what.contains('=') {
-        return plan::of_wish(app, &args.what, args.wish);
+        return plan::of_wish(app, &args.what, args.wish, may_resume(matches));
     }
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,

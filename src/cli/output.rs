@@ -228,12 +228,13 @@ impl Answer {
         self
     }
 
-    /// How the command ends.
+    /// How the command ends. What was done to the target has the last word.
     pub fn exit(&self) -> Exit {
-        match &self.end {
+        let exit = match &self.end {
             End::Exit(exit) => *exit,
             End::Problem(problem) => problem.exit,
-        }
+        };
+        exit.after(self.applied)
     }
 
     /// The error, if it is one.

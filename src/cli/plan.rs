@@ -4,7 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::exit::Exit;
+use super::args::may_resume;
 use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -12,10 +12,12 @@ use super::problem::Problem;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use super::view;
-use crate::domain::scale::command::{PutForm, PutIntent};
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::{Reports, Verdict, fresh_count};
 use crate::domain::scale::standing;
-use crate::ops::plan::plan;
+use crate::domain::time::Timestamp;
+use crate::ops::plan::{Before, Plan, plan};
+use crate::ops::resume::Wished;
 
 pub(super) const NOUN: Noun = Noun {
     name: "plan",
@@ -37,59 +39,62 @@ struct PlanArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = PlanArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    of_wish(app, &args.wish, args.put)
+    of_wish(app, &args.wish, args.put, may_resume(matches))
 }
 
 /// The plan of a wish: `plan web=5` and `explain web=5`. A plan needs no reason.
-pub(super) fn of_wish(app: &mut App, wish: &str, mut put: WishArgs) -> Outcome {
+pub(super) fn of_wish(app: &mut App, wish: &str, mut put: WishArgs, may_resume: bool) -> Outcome {
     let (service, replicas) = wish_of(wish)?;
     if put.reason.is_none() && app.environment.text("SCALECTL_REASON").is_none() {
         put.reason = Some("plan".to_owned());
     }
-    let (put, _) = put_of_flags(&service, replicas, &put, app, false)?;
-    answer(app, put)
+    let (put, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
+    super::install_signals()?;
+    let now = app.session()?.now();
+    let plan = plan(app.session()?, Wished { put, is_keyed, may_resume })?;
+    Ok(answer(app, &format!("{service}={replicas}"), &plan, now))
 }
 
-/// The answer of a plan: what each gate says, and the exit of the first that refuses.
-pub(super) fn answer(app: &mut App, put: PutIntent) -> Outcome {
-    let desired = match &put.form {
-        PutForm::Flags { replicas, .. } => *replicas,
-        PutForm::Record(record) => record.wish().desired_replicas,
-    };
-    let service = put.service.clone();
-    let now = app.session()?.now();
-    let found = plan(app.session()?, put)?;
-    let from = found.state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
+/// The answer of a plan: what stands before the gates, else what each gate says and the exit of the
+/// first that refuses.
+fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
+    let from = fresh_count(&plan.state.head, now);
     let from = from.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let is_known = found.existing.is_some();
-    let refusal = match &found.existing {
-        Some(Err(rejection)) => Some(rejection.as_ref()),
-        _ => found.reports.first_refusal(),
+    let refused = |rejection| {
+        let mut context = app.problem_context();
+        context.wish = Some(wish.to_owned());
+        Answer::failed(Problem::from_rejection(rejection, &context))
     };
-    let mut answer = match (&found.existing, refusal) {
-        (Some(Ok(existing)), _) => Answer::ending(view::exit_of(standing::of_put(existing)))
+    let stored = |existing: &Execution, line: &str| {
+        Answer::ending(view::exit_of(standing::of_put(existing)))
             .noun("execution", &view::execution(existing))
             .line(view::headline(existing))
-            .line("  the key is known: the stored answer would be replayed".to_owned()),
-        (_, Some(rejection)) => {
-            let mut context = app.problem_context();
-            context.wish = Some(format!("{service}={desired}"));
-            Answer::failed(Problem::from_rejection(rejection, &context))
-        }
-        (_, None) => Answer::ending(Exit::Ok),
+            .line(format!("  {line}"))
     };
+    let mut answer = match &plan.before {
+        Some(Before::Known(existing)) => {
+            stored(existing, "the key is known: the stored answer would be replayed")
+        }
+        Some(Before::Resumed(own)) => stored(own, "unfinished: the same line would go on with it"),
+        Some(Before::There) => Answer::ok()
+            .noun("service", &view::service(&plan.state.head))
+            .line(format!("{wish}: already so by a fresh reading, nothing would be changed")),
+        Some(Before::Refused(rejection)) => refused(rejection),
+        None => plan.reports.first_refusal().map_or_else(Answer::ok, refused),
+    };
+    let (service, desired) = wish.split_once('=').unwrap_or((wish, "?"));
     answer = answer
         .line(format!("{service}  {from} → {desired}  (a plan: nothing was written)"))
-        .name(service.as_str());
-    // A known key answers before any gate is asked.
-    if !is_known {
-        answer = answer.table(gates_table(&found.reports)).noun("gates", &gates(&found.reports));
+        .name(service);
+    // What stands before the gates answers before any of them is asked.
+    if plan.before.is_none() {
+        answer = answer.table(gates_table(&plan.reports)).noun("gates", &gates(&plan.reports));
     }
-    if let Some(decision) = &found.reports.decision {
+    if let Some(decision) = &plan.reports.decision {
         answer = answer.noun("decision", decision);
     }
-    answer.current = view::current(&found.state.head);
-    Ok(answer)
+    answer.current = view::current(&plan.state.head);
+    answer
 }
 
 /// The gates for machines.

@@ -168,15 +168,12 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
 /// Whether the rest must wait: a signal asked for it, or a commit failed, and nobody knows whether
 /// it is durable.
 fn ends_all(error: &OpError) -> bool {
-    matches!(
-        error,
+    match error {
         OpError::Interrupted { .. }
-            | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. })
-            | OpError::Unrecorded {
-                source: LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. },
-                ..
-            }
-    )
+        | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. }) => true,
+        OpError::Unrecorded { source, .. } => ends_all(source),
+        _ => false,
+    }
 }
 
 /// The commit that has poisoned this process may have been one whose failure was only a notice.

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
-use super::args::whole_number;
+use super::args::{may_resume, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
@@ -15,6 +15,7 @@ use crate::domain::scale::execution::Phase;
 use crate::domain::time::DurationMs;
 use crate::ops::carry::CarryOptions;
 use crate::ops::report::Effect;
+use crate::ops::resume::Wished;
 use crate::ops::scale::{ScaleRequest, Scaled, Wait, scale};
 
 pub(super) const NOUN: Noun = Noun {
@@ -84,15 +85,15 @@ pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.dry_run {
-        return plan::of_wish(app, &args.wish, args.put);
+        return plan::of_wish(app, &args.wish, args.put, may_resume(matches));
     }
     let (service, replicas) = wish_of(&args.wish)?;
     let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
     app.wish = Some(args.wish.clone());
     super::install_signals()?;
+    let may_resume = may_resume(matches);
     let request = ScaleRequest {
-        put,
-        is_keyed,
+        wished: Wished { put, is_keyed, may_resume },
         wait: match args.wait {
             WaitWord::Applied => Wait::Applied,
             WaitWord::Verified => Wait::Verified,

@@ -140,7 +140,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Put(args) => put(&args, app),
         Verb::Show(args) => show(&args.name, app),
         Verb::List => list(app),
-        Verb::Bind(args) => bind(args, app),
+        Verb::Bind(args) => bind(&args, app),
     }
 }
 
@@ -340,8 +340,8 @@ fn list(app: &mut App) -> Outcome {
     })
 }
 
-fn bind(args: BindArgs, app: &mut App) -> Outcome {
-    let bound = service_bind(app.session()?, &args.name, args.accept_uid)?;
+fn bind(args: &BindArgs, app: &mut App) -> Outcome {
+    let bound = service_bind(app.session()?, &args.name, args.accept_uid.as_ref())?;
     let mut answer = Answer::ok()
         .recorded(if bound.changed { Recorded::Yes } else { Recorded::No })
         .noun("service", &view::service(&bound.head))

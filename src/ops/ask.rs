@@ -263,7 +263,7 @@ pub(crate) fn binding_of(reading: &Reading) -> Binding {
         generation: reading.generation,
         replicas: Some(reading.replicas),
         ready_replicas: reading.ready_replicas,
-        read_at: reading.read_at,
+        read_at: reading.began_at,
         outdated: Outdated::default(),
     }
 }

@@ -20,6 +20,7 @@ mod policy_cache;
 mod read;
 pub mod recover;
 pub mod report;
+pub mod resume;
 pub mod session;
 mod stderr;
 mod wait;

@@ -1,10 +1,11 @@
-//! `plan`: every gate of a put, and nothing written.
+//! `plan`: every gate of a put, from a reading of its own, and nothing written.
 
 use super::error::OpError;
 use super::intent_put::{key_of, with_ledger_facts};
+use super::resume::{Wished, is_there};
 use super::session::Session;
-use crate::domain::scale::command::PutIntent;
-use crate::domain::scale::decide::{answer_of_key, on_ledger_clock};
+use crate::domain::scale::command::Command;
+use crate::domain::scale::decide::{answer_of_key, decide, on_ledger_clock};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::{self, Reports};
 use crate::domain::scale::rejection::Rejection;
@@ -12,29 +13,111 @@ use crate::domain::scale::state::ServiceState;
 
 /// What a put would meet.
 pub struct Plan {
-    /// The service as it stands.
+    /// The service as it stands, and its target as it was just read.
     pub state: ServiceState,
     /// What the gates say.
     pub reports: Reports,
-    /// What the key answers before any gate, if it is known; the stored execution where it agrees.
-    pub existing: Option<Result<Box<Execution>, Box<Rejection>>>,
+    /// What stands before any gate; none where the gates decide.
+    pub before: Option<Before>,
 }
 
-/// Walks every gate of a put without writing anything.
-pub fn plan(session: &mut Session, put: PutIntent) -> Result<Plan, OpError> {
+/// What `scale` would answer or do without a put.
+pub enum Before {
+    /// The key is known: its stored answer is replayed.
+    Known(Box<Execution>),
+    /// The same line goes on with a wish of the caller's own.
+    Resumed(Box<Execution>),
+    /// The target is as wished by a fresh reading.
+    There,
+    /// The key or the target refuses it.
+    Refused(Box<Rejection>),
+}
+
+/// Walks every gate of a wish without writing anything.
+pub fn plan(session: &mut Session, wished: Wished) -> Result<Plan, OpError> {
+    let Wished { put, is_keyed, may_resume } = wished;
     let key = key_of(&put).clone();
     let service = put.service.clone();
     let read = session.ledger.read()?;
-    let state = read.service_state(&service, std::slice::from_ref(&key))?;
+    let mut state = read.service_state(&service, std::slice::from_ref(&key))?;
     let put = with_ledger_facts(put, &state, &read)?;
     drop(read);
+    let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {
+        (Some(Err(rejection)), _) => Some(Before::Refused(Box::new(rejection))),
+        (Some(Ok(())), Some(stored)) => Some(Before::Known(Box::new(stored.clone()))),
+        (Some(Ok(())) | None, _) => None,
+    };
+    if before.is_none() && !is_keyed && may_resume {
+        let own = session.resumable(&state, &put)?;
+        let own = own.and_then(|own| state.executions.get(&own));
+        before = own.map(|own| Before::Resumed(Box::new(own.clone())));
+    }
+    if before.is_none() && state.head.registration.is_some() {
+        match session.as_read(state)? {
+            Read::Fresh(fresh) if !is_keyed && is_there(&fresh, &put) => {
+                state = fresh;
+                before = Some(Before::There);
+            }
+            Read::Fresh(read) | Read::Stored(read) => state = read,
+            Read::Refused(stored, rejection) => {
+                state = stored;
+                before = Some(Before::Refused(rejection));
+            }
+        }
+    }
     let now = on_ledger_clock(&state, session.now())?;
     let reports =
         session.with_context(&state, |context| gates::of_put(&state, &put, context, now))?;
-    let existing = match (answer_of_key(&state, &put), state.executions.get(&key)) {
-        (Some(Err(rejection)), _) => Some(Err(Box::new(rejection))),
-        (Some(Ok(())), Some(stored)) => Some(Ok(Box::new(stored.clone()))),
-        (Some(Ok(())) | None, _) => None,
-    };
-    Ok(Plan { state, reports, existing })
+    Ok(Plan { state, reports, before })
+}
+
+/// A service with what could be read of its target.
+enum Read {
+    /// It was read just now.
+    Fresh(ServiceState),
+    /// It was not: it is as recorded, or its count is unknown.
+    Stored(ServiceState),
+    /// It is not the target that is registered.
+    Refused(ServiceState, Box<Rejection>),
+}
+
+impl Session {
+    /// A service as `scale` would find it, read but not recorded. Where it cannot be read, its
+    /// count is unknown, which is said beside the answer.
+    fn as_read(&mut self, mut state: ServiceState) -> Result<Read, OpError> {
+        let registration = state.head.registration.as_ref();
+        let Some(registration) = registration.filter(|registration| {
+            registration.actuator.as_ref().is_some_and(|name| self.is_bound_here(name))
+        }) else {
+            return Ok(Read::Stored(state));
+        };
+        let service = registration.service.clone();
+        let reading = match self.read_service(&state) {
+            Ok(Some(reading)) => reading,
+            Ok(None) => return Ok(Read::Stored(state)),
+            Err(OpError::Interrupted { signal, key }) => {
+                return Err(OpError::Interrupted { signal, key });
+            }
+            Err(error) => {
+                self.notice("not_read", format!("the count of {service} is unknown: {error}"));
+                if let Some(binding) = &mut state.head.binding {
+                    binding.outdated.count = true;
+                }
+                return Ok(Read::Stored(state));
+            }
+        };
+        let began_after_serial = state.head.reading_serial;
+        let bind = Command::BindTarget { service, reading, began_after_serial, accept_uid: None };
+        let now = self.now();
+        let decided = self.with_context(&state, |context| decide(&state, &bind, context, now))?;
+        match decided {
+            Ok(decision) => {
+                let fresh = state.fold(&decision.events);
+                Ok(Read::Fresh(
+                    fresh.map_err(|error| OpError::Internal { what: error.to_string() })?,
+                ))
+            }
+            Err(rejection) => Ok(Read::Refused(state, Box::new(rejection))),
+        }
+    }
 }

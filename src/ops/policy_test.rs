@@ -40,7 +40,7 @@ pub fn policy_test(
     let now = session.now();
     let policy = stored_policy(session)?;
     let engine = policy.map(|policy| PolicyEngine::derive(&policy.sources)).transpose()?;
-    let recorded = state.head.binding.as_ref().and_then(|binding| fresh_count(binding, now));
+    let recorded = fresh_count(&state.head, now);
     let current = question.current.or(recorded);
     let actions = match question.action {
         Some(action) => vec![action],

@@ -6,11 +6,12 @@ use super::error::OpError;
 use super::intent_put::intent_put;
 use super::recover::recover;
 use super::report::{Effect, Report};
+use super::resume::{Wished, is_there};
 use super::session::Session;
 use super::wait::{is_within, pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
-use crate::domain::id::ExecutionKey;
-use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::id::{ExecutionKey, Replicas};
+use crate::domain::scale::command::{Premise, PutIntent};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::ReadingVerdict;
@@ -36,10 +37,8 @@ pub enum Wait {
 
 /// What `scale` is asked.
 pub struct ScaleRequest {
-    /// The wish. Its premise is fixed at the start.
-    pub put: PutIntent,
-    /// Whether the key came from the caller: without one, a wish is resumed by its count.
-    pub is_keyed: bool,
+    /// What is wished.
+    pub wished: Wished,
     /// Until when to go on.
     pub wait: Wait,
     /// How long to wait for all of it; zero for no wait at all.
@@ -75,7 +74,7 @@ pub fn scale(
     request: ScaleRequest,
     say: &mut dyn FnMut(&str),
 ) -> Result<Scaled, OpError> {
-    let service = request.put.service.clone();
+    let service = request.wished.put.service.clone();
     let mut run = Run {
         session,
         deadline: Deadline::after(request.timeout),
@@ -85,15 +84,9 @@ pub fn scale(
         recorded: false,
         say,
     };
-    let existing = if request.is_keyed { None } else { run.resumable(&request.put)? };
-    let key = match existing {
-        Some(key) => key,
-        None => match run.put(request.put, request.is_keyed)? {
-            Put::There(head) => {
-                return Ok(Scaled { report: None, head: *head, changed: false });
-            }
-            Put::Key(key) => key,
-        },
+    let key = match run.put(request.wished)? {
+        Put::There(head) => return Ok(Scaled { report: None, head: *head, changed: false }),
+        Put::Key(key) => key,
     };
     let report = match run.follow(&key) {
         Ok(report) => report,
@@ -116,52 +109,60 @@ enum Put {
     Key(ExecutionKey),
 }
 
-fn desired(put: &PutIntent) -> crate::domain::id::Replicas {
-    match &put.form {
-        PutForm::Flags { replicas, .. } => *replicas,
-        PutForm::Record(record) => record.wish().desired_replicas,
-    }
-}
-
 impl Run<'_> {
-    /// The caller's own unfinished wish of the same count.
-    fn resumable(&mut self, put: &PutIntent) -> Result<Option<ExecutionKey>, OpError> {
-        let state = self.session.load_service(&put.service)?;
-        let own = state.executions.values().filter(|execution| {
-            execution.is_live()
-                && !execution.phase.is_finished()
-                && execution.desired() == desired(put)
-                && execution.put_by.actor == self.session.by.actor
-        });
-        Ok(own.max_by_key(|execution| execution.revision()).map(|e| e.key().clone()))
-    }
-
-    fn put(&mut self, mut put: PutIntent, is_keyed: bool) -> Result<Put, OpError> {
-        let known = is_keyed && self.session.ledger.read()?.find_execution(key_of(&put))?.is_some();
+    /// Puts the wish and waits for the known end of what refuses it. The premise is fixed before
+    /// anything is read: whatever moves after that is a conflict.
+    fn put(&mut self, request: Wished) -> Result<Put, OpError> {
+        let Wished { mut put, is_keyed, may_resume } = request;
+        let key = key_of(&put).clone();
+        let known = is_keyed && self.session.ledger.read()?.find_execution(&key)?.is_some();
         if !known {
-            let state = self.session.refresh_binding(&put.service)?;
-            if !is_keyed && is_there(&state, &put) {
-                return Ok(Put::There(Box::new(state.head)));
+            let state = self.session.load_service(&put.service)?;
+            if !is_keyed
+                && may_resume
+                && let Some(own) = self.session.resumable(&state, &put)?
+            {
+                return Ok(Put::Key(own));
             }
-            // The premise is fixed here: whatever moves while this run waits is a conflict.
             if put.premise == Premise::Latest {
                 put.premise = Premise::Revision(state.head.latest_revision);
             }
         }
-        let key = key_of(&put).clone();
+        let mut first = None;
         loop {
             refuse_after_signal()?;
-            match intent_put(self.session, put.clone()) {
-                Ok(report) => {
-                    self.recorded |= report.recorded;
-                    if report.recorded {
-                        (self.say)(&accepted(&report.execution));
-                    }
-                    return Ok(Put::Key(key));
-                }
+            match self.put_once(&put, is_keyed, known, &mut first) {
+                Ok(put) => return Ok(put),
                 Err(error) => self.outwait(error)?,
             }
         }
+    }
+
+    /// One try, from a reading of its own. `first` is the count of the first.
+    fn put_once(
+        &mut self,
+        put: &PutIntent,
+        is_keyed: bool,
+        known: bool,
+        first: &mut Option<Replicas>,
+    ) -> Result<Put, OpError> {
+        if !known && let Some((reading, state)) = self.session.refresh_binding(&put.service)? {
+            let expected = *first.get_or_insert(reading.replicas);
+            // What a queued wish waits behind may move the count.
+            if expected != reading.replicas && !put.queue {
+                let (service, actual) = (put.service.clone(), reading.replicas);
+                return Err(Rejection::PremiseMoved { service, expected, actual }.into());
+            }
+            if !is_keyed && is_there(&state, put) {
+                return Ok(Put::There(Box::new(state.head)));
+            }
+        }
+        let report = intent_put(self.session, put.clone())?;
+        self.recorded |= report.recorded;
+        if report.recorded {
+            (self.say)(&accepted(&report.execution));
+        }
+        Ok(Put::Key(key_of(put).clone()))
     }
 
     /// Follows a key to where the caller wants it.
@@ -329,23 +330,6 @@ impl Run<'_> {
 
 fn key_of(put: &PutIntent) -> &ExecutionKey {
     super::intent_put::key_of(put)
-}
-
-/// Whether the target is already as wished by a fresh reading, and nothing under way says otherwise.
-fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
-    let desired = desired(put);
-    let Some(binding) = &state.head.binding else {
-        return false;
-    };
-    let counted = binding.known_replicas() == Some(desired)
-        && binding.ready_replicas.is_none_or(|ready| ready == desired);
-    let wished = state.head.wanted.as_ref().is_none_or(|c| c.desired_replicas == desired);
-    let quiet = state.executions.values().all(|e| !e.is_live() || e.phase.is_finished());
-    let allowed = state.head.registration.as_ref().is_some_and(|registration| {
-        registration.mode.record_mode().is_some()
-            && (registration.min_replicas..=registration.max_replicas).contains(&desired)
-    });
-    counted && wished && quiet && allowed
 }
 
 /// When the same step may succeed, where that is known and worth waiting for.

@@ -2,11 +2,15 @@
 
 use super::ask::reading_of;
 use super::error::OpError;
-use super::session::Session;
+use super::read::READING_TRIES;
+use super::session::{Session, Transition};
+use super::wait::refuse_after_signal;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{ServiceName, TargetUid};
 use crate::domain::scale::command::Command;
+use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 
 /// What a binding came to.
@@ -23,15 +27,12 @@ pub struct Bound {
 pub fn service_bind(
     session: &mut Session,
     service: &ServiceName,
-    accept_uid: Option<TargetUid>,
+    accept_uid: Option<&TargetUid>,
 ) -> Result<Bound, OpError> {
     let state = session.load_service(service)?;
-    let reading = session.read_service(&state)?.ok_or_else(|| {
+    let (reading, transition) = session.bind(service, state, accept_uid)?.ok_or_else(|| {
         OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
     })?;
-    let command =
-        Command::BindTarget { service: service.clone(), reading: reading.clone(), accept_uid };
-    let transition = session.transition(service, &[], |_, _| Ok(command))?;
     Ok(Bound { changed: transition.committed.is_some(), head: transition.state.head, reading })
 }
 
@@ -60,16 +61,43 @@ impl Session {
         Ok(Some(reading_of(found, began_at)))
     }
 
-    /// Reads a service's target and records it, so that a wish is made from what is there now.
+    /// Reads a service's target and records it, so that a wish is made from what is there now. None
+    /// where the actuator cannot read.
     pub(crate) fn refresh_binding(
         &mut self,
         service: &ServiceName,
-    ) -> Result<ServiceState, OpError> {
+    ) -> Result<Option<(Reading, ServiceState)>, OpError> {
         let state = self.load_service(service)?;
-        let Some(reading) = self.read_service(&state)? else {
-            return Ok(state);
-        };
-        let command = Command::BindTarget { service: service.clone(), reading, accept_uid: None };
-        Ok(self.transition(service, &[], |_, _| Ok(command))?.state)
+        let bound = self.bind(service, state, None)?;
+        Ok(bound.map(|(reading, transition)| (reading, transition.state)))
+    }
+
+    /// Reads until no result and no other reading was recorded meanwhile, and records it.
+    fn bind(
+        &mut self,
+        service: &ServiceName,
+        mut state: ServiceState,
+        accept_uid: Option<&TargetUid>,
+    ) -> Result<Option<(Reading, Transition)>, OpError> {
+        for _ in 0..READING_TRIES {
+            refuse_after_signal()?;
+            let Some(reading) = self.read_service(&state)? else {
+                return Ok(None);
+            };
+            let command = Command::BindTarget {
+                service: service.clone(),
+                reading: reading.clone(),
+                began_after_serial: state.head.reading_serial,
+                accept_uid: accept_uid.cloned(),
+            };
+            let transition = self.transition(service, &[], |_, _| Ok(command))?;
+            if transition.reply != Reply::StaleReading {
+                return Ok(Some((reading, transition)));
+            }
+            state = transition.state;
+        }
+        let why = format!("{READING_TRIES} readings were overtaken by newer ones");
+        let fact = MissingFact::Count { why };
+        Err(Rejection::FactUnknown { service: service.clone(), fact }.into())
     }
 }

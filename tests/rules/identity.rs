@@ -69,6 +69,8 @@ fn every_premise_is_held() {
     );
     // A count that is not known cannot hold: it is read first.
     run("", "wait 60s\n put a 5 count=3 : count_unknown\n bind\n put a 5 count=3 : done accepted");
+    // What was read before a result was recorded does not undo it.
+    run("", "put a 5\n start a\n ok a\n bind stale : stale_reading\n put b 6 count=5 : done");
 }
 
 #[test]

@@ -132,6 +132,7 @@ impl World {
             "bind" => Command::BindTarget {
                 service: id("web"),
                 reading: self.reading(),
+                began_after_serial: self.serial(words),
                 accept_uid: words.value("accept").map(id),
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),

@@ -201,6 +201,8 @@ pub enum Command {
         service: ServiceName,
         /// The reading.
         reading: Reading,
+        /// The serial of the service before it began.
+        began_after_serial: u64,
         /// The new identity that is meant, where the object was recreated.
         accept_uid: Option<TargetUid>,
     },

@@ -188,7 +188,7 @@ pub struct Binding {
     /// How many were ready, where the target says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<Replicas>,
-    /// When.
+    /// When: the instant before it was read, on the clock of whoever asked, or that of the result.
     pub read_at: Timestamp,
     /// What a call of ours may have changed since.
     #[serde(default, skip_serializing_if = "Outdated::is_nothing")]

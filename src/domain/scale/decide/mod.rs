@@ -70,7 +70,8 @@ pub fn decide(
         Command::RegisterService { registration, binding, expected } => {
             service::register(&draft, registration, binding.as_ref(), *expected)
         }
-        Command::BindTarget { service, reading, accept_uid } => {
+        Command::BindTarget { service, reading, began_after_serial, accept_uid } => {
+            let reading = (reading, *began_after_serial);
             service::bind(&draft, service, reading, accept_uid.as_ref())
         }
         Command::Put(intent) => put::put(&draft, intent),

@@ -221,7 +221,7 @@ fn accept(
             outdated: binding.outdated.version,
         },
         behind: in_flight(draft.state, draft.now).map(Execution::revision),
-        current: fresh_count(binding, draft.now),
+        current: fresh_count(&draft.state.head, draft.now),
         decision,
     };
     Ok((intent, acceptance))

@@ -1,6 +1,6 @@
 //! Registering a service, and recording what its target is.
 
-use super::{Decision, Draft, unchanged};
+use super::{Decision, Draft, Reply, unchanged};
 use crate::domain::id::{ServiceName, TargetUid, UnitRevision};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::gates::{moved, registered};
@@ -138,10 +138,14 @@ fn may_register(draft: &Draft<'_>, wanted: &Registration) -> Result<PolicyAnswer
 pub(super) fn bind(
     draft: &Draft<'_>,
     service: &ServiceName,
-    reading: &Reading,
+    (reading, began_after_serial): (&Reading, u64),
     accept_uid: Option<&TargetUid>,
 ) -> Result<Decision, Rejection> {
     let (registration, bound) = registered(draft.state, service)?;
+    // What was read before the newest result or reading was recorded is older than what is bound.
+    if began_after_serial != draft.state.head.reading_serial {
+        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    }
     let same_uid = bound.target_uid == reading.target_uid;
     if !same_uid && accept_uid != Some(&reading.target_uid) {
         moved(
@@ -184,7 +188,7 @@ fn binding_of(reading: &Reading) -> Binding {
         generation: reading.generation,
         replicas: Some(reading.replicas),
         ready_replicas: reading.ready_replicas,
-        read_at: reading.read_at,
+        read_at: reading.began_at,
         outdated: Outdated::default(),
     }
 }

@@ -8,7 +8,7 @@ mod put;
 mod start;
 
 pub use put::of_put;
-pub use start::{of_simulation, of_start};
+pub use start::{may_still_start, of_simulation, of_start};
 
 pub use change::service_resource;
 
@@ -17,7 +17,7 @@ use super::intent::{ControllerMode, TargetBinding};
 use super::policy::PolicyAnswer;
 use super::rejection::{Rejection, TargetPart};
 use super::service::{Binding, CLOCK_SKEW_MAX, COUNT_AGE_MAX, Registration};
-use super::state::ServiceState;
+use super::state::{ServiceHead, ServiceState};
 use crate::domain::id::{ControllerId, Replicas, ServiceName};
 use crate::domain::time::Timestamp;
 
@@ -152,10 +152,15 @@ pub(in crate::domain::scale) fn registered<'s>(
 }
 
 /// The count that is believed at put: the binding's, while it is fresh. One that was read in the
-/// future, by a clock that is wrong, is not.
-pub fn fresh_count(binding: &Binding, now: Timestamp) -> Option<Replicas> {
-    let is_fresh =
-        now.since(binding.read_at) < COUNT_AGE_MAX && binding.read_at <= now.plus(CLOCK_SKEW_MAX);
+/// future, by a clock that is wrong, is not. The clock of the target has no say in it.
+pub fn fresh_count(head: &ServiceHead, now: Timestamp) -> Option<Replicas> {
+    let binding = head.binding.as_ref()?;
+    let newest = head.newest_reading.as_ref().filter(|reading| {
+        reading.read_at == binding.read_at
+            && reading.target_resource_version == binding.target_resource_version
+    });
+    let read_at = newest.map_or(binding.read_at, |reading| reading.began_at);
+    let is_fresh = now.since(read_at) < COUNT_AGE_MAX && read_at <= now.plus(CLOCK_SKEW_MAX);
     binding.known_replicas().filter(|_| is_fresh)
 }
 

@@ -36,7 +36,7 @@ pub fn of_put(
             return reports;
         }
     };
-    let current = fresh_count(binding, now);
+    let current = fresh_count(&state.head, now);
     let desired = desired_of(put);
     reports.add(Gate::Registration, check_registration(registration, binding, put));
     reports.add(Gate::Mode, check_mode(registration, put));

@@ -8,6 +8,7 @@ use super::{
 use crate::domain::id::{ControllerId, LeaseInstanceId, Replicas, ServiceName};
 use crate::domain::scale::command::{Context, StartAttempt};
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
 use crate::domain::scale::service::{Binding, Registration, TargetMatch};
 use crate::domain::scale::state::ServiceState;
@@ -35,7 +36,7 @@ pub fn of_start(
     reports.add(
         Gate::Registration,
         check_unit(registration, wish.expected_unit_revision.get())
-            .and_then(|()| check_found(registration, binding, execution, start)),
+            .and_then(|()| check_found(registration, binding, execution, found_of(start))),
     );
     reports.add(Gate::Mode, check_mode_of(registration, wish.controller_mode));
     reports.add(Gate::Writer, check_writer(registration, Some(&start.controller)));
@@ -44,10 +45,7 @@ pub fn of_start(
         registration,
         context,
         proposer: &execution.put_by,
-        version: start
-            .found
-            .as_ref()
-            .and_then(|found| found.as_ref().ok())
+        version: found_of(start)
             .map_or(&binding.target_resource_version, |found| &found.target_resource_version),
         current,
         desired: wish.desired_replicas,
@@ -90,7 +88,7 @@ pub fn of_simulation(
         context,
         proposer: &execution.put_by,
         version: &binding.target_resource_version,
-        current: fresh_count(binding, now),
+        current: fresh_count(&state.head, now),
         desired: wish.desired_replicas,
         reason: Some(wish.reason.as_str()),
         controller,
@@ -98,6 +96,26 @@ pub fn of_simulation(
     };
     ask.policy(&mut reports);
     reports
+}
+
+/// Whether what was put for a target, and has not started, may still start on it as it was `found`:
+/// its fence lives, its registration holds, and the target has not moved.
+pub fn may_still_start(
+    state: &ServiceState,
+    execution: &Execution,
+    found: Option<&Reading>,
+    now: Timestamp,
+) -> bool {
+    registered(state, &execution.intent.service).is_ok_and(|(registration, binding)| {
+        let unit = execution.intent.wish.expected_unit_revision.get();
+        check_unit(registration, unit).is_ok()
+            && check_own_fence(execution, now).is_ok()
+            && check_found(registration, binding, execution, found).is_ok()
+    })
+}
+
+fn found_of(start: &StartAttempt) -> Option<&Reading> {
+    start.found.as_ref().and_then(|found| found.as_ref().ok())
 }
 
 /// The count right before a call: as read, else the last recorded one.
@@ -128,12 +146,12 @@ fn check_found(
     registration: &Registration,
     binding: &Binding,
     execution: &Execution,
-    start: &StartAttempt,
+    found: Option<&Reading>,
 ) -> Checked {
     let wish = &execution.intent.wish;
     let bound = registration.target(binding);
     check_same_object(registration, &wish.target, &bound, "put for")?;
-    let Some(Ok(found)) = &start.found else {
+    let Some(found) = found else {
         return passed("not read again");
     };
     moved(

@@ -1,0 +1,114 @@
+//! What a wish without a key need not put: one of the caller's own that is under way and can still
+//! go on, or a target that is as wished already.
+//!
+//! Shared by `scale`, which acts on it, and `plan`, which only says so. Records nothing.
+
+use super::error::OpError;
+use super::session::Session;
+use crate::domain::id::{ExecutionKey, Replicas};
+use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::gates::may_still_start;
+use crate::domain::scale::state::ServiceState;
+
+/// A wish from flags, and what its line says of wishes before it.
+pub struct Wished {
+    /// The wish. Its premise is fixed at the start.
+    pub put: PutIntent,
+    /// Whether the key came from the caller: without one, a wish of the same count is resumed.
+    pub is_keyed: bool,
+    /// Whether the line leaves all to an earlier wish that can only be said of a new one.
+    pub may_resume: bool,
+}
+
+/// The wished count.
+pub(super) fn desired(put: &PutIntent) -> Replicas {
+    match &put.form {
+        PutForm::Flags { replicas, .. } => *replicas,
+        PutForm::Record(record) => record.wish().desired_replicas,
+    }
+}
+
+/// Whether the target, as it was just read and recorded in `state`, is as wished, and nothing under
+/// way says otherwise.
+pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
+    let desired = desired(put);
+    let Some(binding) = &state.head.binding else {
+        return false;
+    };
+    let counted = binding.known_replicas() == Some(desired)
+        && binding.ready_replicas.is_none_or(|ready| ready == desired);
+    let wished = state.head.wanted.as_ref().is_none_or(|c| c.desired_replicas == desired);
+    let quiet = state.executions.values().all(|e| !e.is_live() || e.phase.is_finished());
+    let allowed = state.head.registration.as_ref().is_some_and(|registration| {
+        registration.mode.record_mode().is_some()
+            && (registration.min_replicas..=registration.max_replicas).contains(&desired)
+    });
+    counted && wished && quiet && allowed
+}
+
+impl Session {
+    /// The caller's own wish that the same line goes on with: the wanted one, unfinished, of the
+    /// same count and the same premise, unless it has come to where it cannot go on any more.
+    pub(super) fn resumable(
+        &mut self,
+        state: &ServiceState,
+        put: &PutIntent,
+    ) -> Result<Option<ExecutionKey>, OpError> {
+        let wanted = state.head.wanted.as_ref();
+        let own = wanted.and_then(|wanted| state.executions.get(&wanted.execution_key));
+        let Some(own) = own.filter(|own| own.put_by.actor == self.by.actor && says(own, put))
+        else {
+            return Ok(None);
+        };
+        let goes_on = match &own.phase {
+            // Nothing else starts before these have ended, and going on is what ends them.
+            Phase::Started { .. } | Phase::RecoveryPending { .. } => true,
+            Phase::Succeeded | Phase::Observed => !own.drift,
+            Phase::Failed { .. } => may_still_start(state, own, None, self.now()),
+            Phase::Accepted => self.can_start(state, own)?,
+            Phase::Proposed { .. }
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => false,
+        };
+        Ok(goes_on.then(|| own.key().clone()))
+    }
+
+    /// Whether what has not started can: one that the target has moved under is refused for ever.
+    fn can_start(&mut self, state: &ServiceState, own: &Execution) -> Result<bool, OpError> {
+        let now = self.now();
+        let is_behind = state.executions.values().any(|e| e.is_live() && e.is_in_flight(now));
+        if is_behind || !may_still_start(state, own, None, now) {
+            // What is in flight may move the target, and it is waited for.
+            return Ok(is_behind);
+        }
+        let found = match self.read_service(state) {
+            Err(OpError::Interrupted { signal, key }) => {
+                return Err(OpError::Interrupted { signal, key });
+            }
+            // Whoever starts it reads again, and says what is wrong.
+            found => found.ok().flatten(),
+        };
+        Ok(may_still_start(state, own, found.as_ref(), now))
+    }
+}
+
+/// Whether a line says what an earlier one has said. What it leaves out it takes as it is.
+fn says(own: &Execution, put: &PutIntent) -> bool {
+    let PutForm::Flags { retry_policy, fence, .. } = &put.form else {
+        return false;
+    };
+    let same_revision = match put.premise {
+        Premise::Latest => true,
+        Premise::Revision(before) => own.revision().get().checked_sub(1) == Some(before),
+    };
+    let ranked = own.fence().map(|own| (own.lease_epoch, own.fence_token));
+    own.is_live()
+        && own.desired() == desired(put)
+        && same_revision
+        && fence.is_none_or(|fence| ranked == Some(fence))
+        && put.expect_count.is_none_or(|count| own.intent.current == Some(count))
+        && retry_policy.is_none_or(|policy| own.intent.wish.retry_policy == policy)
+}

@@ -1,0 +1,124 @@
+//! What may happen to a wish between its first look at the target and its end.
+
+use crate::support::{Ran, SCALECTL, World};
+
+/// A world in which the inspection of that number is preceded by something else.
+fn with_inspection(number: u32, what: &str) -> World {
+    let world = World::with_fake();
+    at_inspection(&world, number, what);
+    world
+}
+
+fn at_inspection(world: &World, number: u32, what: &str) {
+    let text = format!("echo >>inspections\n[ $(wc -l <inspections) != {number} ] || {what}\n");
+    world.write("fake/on-inspect", text);
+}
+
+/// A colleague's line, as a word of the shell.
+fn colleague(world: &World, line: &str) -> String {
+    let home = world.path("");
+    let home = home.display();
+    format!("HOME={home} {SCALECTL} --actor bob {line} >/dev/null 2>&1 || true")
+}
+
+fn inspections(world: &World) -> usize {
+    std::fs::read_to_string(world.fake_dir().join("inspections"))
+        .unwrap_or_default()
+        .lines()
+        .count()
+}
+
+fn scale(world: &World, line: &str) -> Ran {
+    world.json(&format!("scale {line} --reason test --timeout 20s"))
+}
+
+#[test]
+fn the_premise_of_a_wish_is_from_before_it_looks() {
+    let world = World::with_fake();
+    at_inspection(&world, 1, &colleague(&world, "intent put web --replicas 7 --reason mine"));
+    let ran = scale(&world, "web=3 --supersede").exits(10);
+    assert_eq!(ran.at("/error/code"), "stale_revision");
+    assert!(world.fake_log("calls").is_empty());
+}
+
+#[test]
+fn a_reading_that_a_newer_one_has_overtaken_is_taken_again() {
+    let world = World::with_fake();
+    scale(&world, "web=2 --key first").exits(0);
+    // Somebody changes the target and reads it, after this run has begun to look and before its
+    // own look is recorded.
+    let change = format!("{{ echo 9 >count; {}; }}", colleague(&world, "observe first"));
+    let slow = format!(
+        "echo >>inspections\nif [ $(wc -l <inspections) = 1 ]; then\n\
+         inspection; was=$value; {change}\n\
+         answer \"$was\"; exit 0; fi\n"
+    );
+    world.write("fake/on-inspect", slow);
+    scale(&world, "web=3 --key second").exits(0);
+    let intent = world.json("intent show second").exits(0);
+    assert_eq!(intent.at("/execution/current_replicas"), 9, "decided on the stale count");
+}
+
+#[test]
+fn a_wish_that_waits_looks_again_and_refuses_another_count() {
+    let world = World::with_fake();
+    world.run("service put web --cooldown 2s").exits(0);
+    scale(&world, "web=2 --key first").exits(0);
+    at_inspection(&world, 2, "echo 9 >count");
+    let ran = scale(&world, "web=3 --key second").exits(10);
+    assert_eq!(ran.at("/error/code"), "premise_moved");
+    assert_eq!(inspections(&world), 2);
+    assert_eq!(world.fake_log("calls").len(), 1);
+}
+
+#[test]
+fn the_clock_of_the_target_does_not_make_a_count_old() {
+    let world = World::with_fake();
+    world.write("fake/now", "2020-01-01T00:00:00Z\n");
+    scale(&world, "web=2 --key first").exits(0);
+    let ran = scale(&world, "web=3 --key second").exits(0);
+    assert_eq!(ran.at("/execution/current_replicas"), 2);
+    let plan = world.run("plan web=4").exits(0);
+    assert!(plan.stdout.starts_with("web  3 → 4"), "{plan:#?}");
+}
+
+#[test]
+fn what_was_applied_is_never_called_untouched() {
+    let world = World::with_fake();
+    // The wish, its attempt, its confirmation.
+    let put = colleague(&world, "intent put web --replicas 5 --supersede --reason mine");
+    at_inspection(&world, 3, &put);
+    let ran = scale(&world, "web=3").exits(23);
+    assert_eq!(ran.at("/applied"), "yes");
+    assert_eq!(ran.at("/error/code"), "superseded");
+}
+
+#[test]
+fn a_plan_reads_the_target_and_writes_nothing() {
+    let mut world = World::with_fake();
+    world.still("2100-01-05T10:00:00Z");
+    scale(&world, "web=3").exits(0);
+    world.still("2100-01-05T11:00:00Z");
+    let events = world.events();
+    let plan = world.run("plan web=5").exits(0);
+    assert!(plan.stdout.starts_with("web  3 → 5"), "{plan:#?}");
+    let plan = world.run("plan web=3").exits(0);
+    assert!(plan.stdout.starts_with("web=3: already so"), "{plan:#?}");
+    world.write("fake/count", "9\n");
+    let plan = world.run("plan web=5").exits(0);
+    assert!(plan.stdout.starts_with("web  9 → 5"), "{plan:#?}");
+    world.write("fake/count", "");
+    let plan = world.run("plan web=5").exits(0).says("warning: the count of web is unknown");
+    assert!(plan.stdout.starts_with("web  ? → 5"), "{plan:#?}");
+    assert_eq!(world.events(), events);
+}
+
+#[test]
+fn a_plan_says_which_wish_would_be_gone_on_with() {
+    let world = with_inspection(0, "true");
+    world.run("intent put web --replicas 3 --reason test --key own").exits(0);
+    let plan = world.json("plan web=3").exits(0);
+    assert_eq!(plan.at("/execution/execution_key"), "own");
+    let other = world.json("--actor bob plan web=3").exits(10);
+    assert_eq!(other.at("/error/code"), "others_intent");
+}
