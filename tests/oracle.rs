@@ -177,10 +177,8 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn random_walks_of_real_commands_go_as_the_table_says() {
-    let seed = number("SCALECTL_WALK_SEED").unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |now| now.as_secs())
-    });
+    // The same walks every time, so that a failure is the change's; other seeds by the variable.
+    let seed = number("SCALECTL_WALK_SEED").unwrap_or(1);
     let cases = number("SCALECTL_WALKS").and_then(|n| u32::try_from(n).ok()).unwrap_or(20);
     let config =
         Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };

@@ -122,3 +122,45 @@ fn a_plan_says_which_wish_would_be_gone_on_with() {
     let other = world.json("--actor bob plan web=3").exits(10);
     assert_eq!(other.at("/error/code"), "others_intent");
 }
+
+/// Whoever waits for ready replicas is told when they are not, when nobody can say, and when
+/// something else holds by now; also by the same line again.
+#[test]
+fn waiting_for_ready_ends_well_only_when_they_are() {
+    let world = World::new();
+    world.run("init").exits(0);
+    world.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
+    world.run("policy put all.cedar --reason test").exits(0);
+    let count = world.path("count.json");
+    let says = |text: &str| std::fs::write(&count, text).expect("the count is written");
+    says("{\"replicas\":3,\"ready\":0}");
+    let inspect = format!("cat {}", count.display());
+    world
+        .run_args(&[
+            "actuator",
+            "put",
+            "counted",
+            "--",
+            "scalectl",
+            "actuator",
+            "run",
+            "exec",
+            "--apply",
+            "true",
+            "--inspect",
+            &inspect,
+        ])
+        .exits(0);
+    world
+        .run("service put web --actuator counted --max 5 --drain none --converge-on declared")
+        .exits(0);
+    let line = "scale web=3 --key k1 --reason r --wait=ready --timeout 600ms";
+    world.run(line).exits(19);
+    world.run(line).exits(19);
+    says("{\"replicas\":3,\"ready\":3}");
+    world.run(line).exits(0);
+    says("3");
+    world.run(line).exits(19).says("how many replicas are ready");
+    says("{\"replicas\":2,\"ready\":2}");
+    world.run(line).exits(23);
+}

@@ -12,11 +12,12 @@ use super::output::{Answer, Out};
 use super::{plan, view};
 use crate::domain::id::{ControllerId, InvalidIdentifier, ServiceName};
 use crate::domain::scale::execution::Phase;
+use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
 use crate::ops::carry::CarryOptions;
-use crate::ops::report::Effect;
+use crate::ops::report::{Effect, Report};
 use crate::ops::resume::Wished;
-use crate::ops::scale::{ScaleRequest, Scaled, Wait, scale};
+use crate::ops::scale::{Readiness, ScaleRequest, Scaled, Wait, scale};
 
 pub(super) const NOUN: Noun = Noun {
     name: "scale",
@@ -114,6 +115,14 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     Ok(answer_of(app, &scaled, wait, &args.wish))
 }
 
+fn ready_exit(report: &Report, readiness: Readiness) -> Exit {
+    match readiness {
+        _ if !standing::holds_now(&report.execution, &report.head) => Exit::Diverged,
+        Readiness::Reached => Exit::Ok,
+        Readiness::NotYet | Readiness::Unknown => Exit::NotYet,
+    }
+}
+
 fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
     let Some(report) = &scaled.report else {
         let mut answer = Answer::ok()
@@ -131,9 +140,15 @@ fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
     let exit = match (exit, report.effect) {
         // What has started is never reported as untouched.
         (Exit::NotYet | Exit::Ok, Effect::Unknown) => Exit::Unknown,
+        // Whoever waits for ready replicas is not served by a success that is not what holds.
+        (Exit::Ok, _) if wait == Wait::Ready => ready_exit(report, scaled.readiness),
         (exit, _) => exit,
     };
     let mut answer = view::answer(app, report, exit);
+    if scaled.readiness == Readiness::Unknown {
+        let text = "the target does not say how many replicas are ready";
+        answer = answer.warning("readiness_unknown", text);
+    }
     if let Some(reading) = report.head.newest_reading.as_ref() {
         answer = answer.line(format!("  read       {}", view::reading_text(reading)));
     }

@@ -4,6 +4,7 @@ use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
 use crate::actuator::calls::{self, CallEnd as ProvedEnd, CallProof};
+use crate::actuator::error::CallError;
 use crate::actuator::host::{Whereabouts, has_lived_since, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
@@ -38,10 +39,12 @@ impl Session {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
             Whereabouts::Elsewhere => Ok(End::Unprovable),
-            Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id)? {
-                CallProof::Alive => Ok(End::Alive),
-                CallProof::NoFile => Ok(End::Unprovable),
-                CallProof::Ended { at, how } => Ok(End::Proved {
+            Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id) {
+                Ok(CallProof::Alive) => Ok(End::Alive),
+                // A file that makes no sense proves as little as none: time has to.
+                Ok(CallProof::NoFile) | Err(CallError::Nonsense { .. }) => Ok(End::Unprovable),
+                Err(error) => Err(error.into()),
+                Ok(CallProof::Ended { at, how }) => Ok(End::Proved {
                     at,
                     not_started: match how {
                         ProvedEnd::NotStarted(why) => Some(why),

@@ -13,7 +13,7 @@ use crate::actuator::host::Deadline;
 use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::command::{Premise, PutIntent};
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
@@ -55,6 +55,19 @@ pub struct Scaled {
     pub head: ServiceHead,
     /// Whether this run changed the target or the ledger.
     pub changed: bool,
+    /// Whether the wished replicas are ready, where [`Wait::Ready`] asked for it.
+    pub readiness: Readiness,
+}
+
+/// Whether the wished replicas are ready, where that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// They are, or nobody asked.
+    Reached,
+    /// Not all of them.
+    NotYet,
+    /// The target does not say.
+    Unknown,
 }
 
 /// A run of `scale`.
@@ -65,6 +78,7 @@ struct Run<'a> {
     options: CarryOptions,
     effect: Effect,
     recorded: bool,
+    readiness: Readiness,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -82,10 +96,14 @@ pub fn scale(
         options: request.options,
         effect: Effect::None,
         recorded: false,
+        readiness: Readiness::Reached,
         say,
     };
     let key = match run.put(request.wished)? {
-        Put::There(head) => return Ok(Scaled { report: None, head: *head, changed: false }),
+        Put::There(head) => {
+            let readiness = Readiness::Reached;
+            return Ok(Scaled { report: None, head: *head, changed: false, readiness });
+        }
         Put::Key(key) => key,
     };
     let report = match run.follow(&key) {
@@ -95,11 +113,11 @@ pub fn scale(
             Report::replay(run.session, &key)?
         }
     };
-    let (effect, recorded) = (run.effect, run.recorded);
+    let (effect, recorded, readiness) = (run.effect, run.recorded, run.readiness);
     let reply = if recorded { Reply::Done } else { Reply::Replayed };
     let head = session.load_service(&service)?.head;
     let report = Report { reply, recorded, effect, ..report };
-    Ok(Scaled { report: Some(report), head, changed: recorded })
+    Ok(Scaled { report: Some(report), head, changed: recorded, readiness })
 }
 
 enum Put {
@@ -232,14 +250,13 @@ impl Run<'_> {
     /// holds now.
     fn finished(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
         let (_, execution) = self.session.load(key)?;
-        if !self.recorded && execution.is_live() && execution.calls > 0 {
-            let report = self.session.confirm(key)?;
-            return Ok(report);
-        }
-        if self.wait == Wait::Ready {
-            return self.until_ready(key);
-        }
-        Report::replay(self.session, key)
+        let is_success = execution.outcome() == Some(Outcome::Converged);
+        let report = if !self.recorded && execution.is_live() && execution.calls > 0 {
+            self.session.confirm(key)?
+        } else {
+            Report::replay(self.session, key)?
+        };
+        if self.wait == Wait::Ready && is_success { self.until_ready(key) } else { Ok(report) }
     }
 
     /// Reads until enough readings agree, one differs, or the time is over.
@@ -273,13 +290,20 @@ impl Run<'_> {
         }
     }
 
+    /// Reads until all wished replicas are ready, the count is another, or the time is over.
     fn until_ready(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
         let mut poll = POLL_MIN;
         loop {
+            refuse_after_signal().map_err(|error| named(error, key))?;
             let report = Report::replay(self.session, key)?;
-            let ready = report.head.newest_reading.as_ref().and_then(|r| r.ready_replicas);
-            let is_ready = ready.is_none_or(|ready| ready >= report.execution.desired());
-            if is_ready || report.execution.drift || self.deadline.is_past() {
+            let ready = report.execution.last_reading.as_ref().and_then(|r| r.ready_replicas);
+            self.readiness = match ready {
+                None => Readiness::Unknown,
+                Some(ready) if ready >= report.execution.desired() => Readiness::Reached,
+                Some(_) => Readiness::NotYet,
+            };
+            let goes_on = self.readiness == Readiness::NotYet && !report.execution.drift;
+            if !goes_on || self.deadline.is_past() {
                 return Ok(report);
             }
             pause(poll, self.deadline)?;

@@ -49,8 +49,8 @@ pub(super) const TABLE: &[Row] = &[
     ("look-up", "unknown", "happened", 16, "succeeded"),
     ("look-up", "unknown", "spent", 16, "over"),
     ("look-up", "unknown", "", 16, "failed"),
-    ("replay", "converged", "!newest", 23, "="),
-    ("replay", "converged", "drifted", 23, "="),
+    // A single step warns of a success that no longer holds.
+    ("replay", "converged", "", 0, "="),
     ("replay", "accepted", "!dry behind", 19, "="),
     ("replay", "accepted", "", 0, "="),
     ("replay", "succeeded observed", "drifted", 23, "="),
