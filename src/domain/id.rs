@@ -169,11 +169,8 @@ macro_rules! numbers {
             pub const MAX: Self = Self($max);
 
             /// Checks the bounds.
-            pub const fn new(value: u64) -> Result<Self, OutOfRange> {
-                // The lower bound of some numbers is zero, where the comparison is always true.
-                #[expect(clippy::allow_attributes, reason = "the lint below fires for some only")]
-                #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
-                if value >= $min && value <= $max {
+            pub fn new(value: u64) -> Result<Self, OutOfRange> {
+                if ($min..=$max).contains(&value) {
                     Ok(Self(value))
                 } else {
                     Err(OutOfRange { kind: $kind, value, min: $min, max: $max })
