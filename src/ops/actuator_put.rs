@@ -185,13 +185,9 @@ fn first_environment() -> Vec<String> {
     ["HOME", "PATH", "LANG", "TMPDIR"].map(str::to_owned).to_vec()
 }
 
-/// Whether policy lets this person change the ledger itself.
-pub(crate) fn may_administer(
-    session: &mut Session,
-    action: PolicyAction,
-    subject: &str,
-) -> Result<PolicyAnswer, OpError> {
-    let query = PolicyQuery {
+/// The question whether this person may change the ledger itself.
+pub(crate) fn ledger_query(session: &Session, action: PolicyAction) -> PolicyQuery {
+    PolicyQuery {
         actor: session.by.actor.to_string(),
         action,
         resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
@@ -202,7 +198,16 @@ pub(crate) fn may_administer(
         controller: None,
         os_user: Some(session.by.os_user.clone()),
         at: session.now(),
-    };
+    }
+}
+
+/// Whether policy lets this person change the ledger itself.
+pub(crate) fn may_administer(
+    session: &mut Session,
+    action: PolicyAction,
+    subject: &str,
+) -> Result<PolicyAnswer, OpError> {
+    let query = ledger_query(session, action);
     let answer = session.ask_policy(&query)?;
     if answer.allowed {
         return Ok(answer);

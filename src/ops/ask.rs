@@ -18,7 +18,7 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::{Binding, Outdated, RegisteredActuator};
+use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// How long an actuator may take to describe itself.
@@ -252,18 +252,5 @@ pub(crate) fn reading_of(found: Inspection, began_at: Timestamp) -> Reading {
         generation: found.generation,
         replicas: found.replicas,
         ready_replicas: found.ready_replicas,
-    }
-}
-
-/// A reading as a binding.
-pub(crate) fn binding_of(reading: &Reading) -> Binding {
-    Binding {
-        target_uid: reading.target_uid.clone(),
-        target_resource_version: reading.target_resource_version.clone(),
-        generation: reading.generation,
-        replicas: Some(reading.replicas),
-        ready_replicas: reading.ready_replicas,
-        read_at: reading.began_at,
-        outdated: Outdated::default(),
     }
 }

@@ -3,28 +3,20 @@
 use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
-use crate::domain::id::{ExecutionKey, ServiceName};
-use crate::domain::scale::command::{Command, PutForm, PutIntent};
+use crate::domain::id::ServiceName;
+use crate::domain::scale::command::{Command, PutIntent};
 use crate::domain::scale::decide::intended_identity;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::ReadTxn;
 
 /// Puts a wish. The facts about the rest of the ledger are filled in here.
 pub fn intent_put(session: &mut Session, put: PutIntent) -> Result<Report, OpError> {
-    let key = key_of(&put).clone();
+    let key = put.key().clone();
     let service = put.service.clone();
     let transition = session.transition(&service, std::slice::from_ref(&key), |state, txn| {
         Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
     })?;
     Report::of(transition, &key)
-}
-
-/// The key of a put.
-pub(crate) const fn key_of(put: &PutIntent) -> &ExecutionKey {
-    match &put.form {
-        PutForm::Flags { key, .. } => key,
-        PutForm::Record(record) => &record.wish().execution_key,
-    }
 }
 
 /// What a put must know about the rest of the ledger: whose the key is, and whose the id.
@@ -33,7 +25,7 @@ pub(crate) fn with_ledger_facts(
     state: &ServiceState,
     read: &ReadTxn<'_>,
 ) -> Result<PutIntent, OpError> {
-    let key = key_of(&put).clone();
+    let key = put.key().clone();
     if !state.executions.contains_key(&key)
         && let Some(other) = read.find_execution(&key)?
     {

@@ -1,7 +1,7 @@
 //! `plan`: every gate of a put, from a reading of its own, and nothing written.
 
 use super::error::OpError;
-use super::intent_put::{key_of, with_ledger_facts};
+use super::intent_put::with_ledger_facts;
 use super::resume::{Wished, is_there};
 use super::session::Session;
 use crate::domain::scale::command::Command;
@@ -36,7 +36,7 @@ pub enum Before {
 /// Walks every gate of a wish without writing anything.
 pub fn plan(session: &mut Session, wished: Wished) -> Result<Plan, OpError> {
     let Wished { put, is_keyed, may_resume } = wished;
-    let key = key_of(&put).clone();
+    let key = put.key().clone();
     let service = put.service.clone();
     let read = session.ledger.read()?;
     let mut state = read.service_state(&service, std::slice::from_ref(&key))?;

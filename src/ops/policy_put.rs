@@ -1,12 +1,12 @@
 //! `policy put`: another policy, from now on.
 
-use super::actuator_put::may_administer;
+use super::actuator_put::{ledger_query, may_administer};
 use super::error::OpError;
 use super::session::Session;
 use crate::domain::digest::Digest;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
-use crate::domain::scale::policy::{PolicyAction, PolicyGate, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::{PolicyAction, PolicyGate};
 use crate::policy::{CheckedPolicy, PolicyEngine, PolicySource, check};
 
 /// What a change of the policy came to.
@@ -60,18 +60,7 @@ fn check_expected(expected: Option<&str>, actual: Option<Digest>) -> Result<(), 
 fn warn_of_lockout(session: &mut Session, policy: &CheckedPolicy) -> Result<(), OpError> {
     let engine = PolicyEngine::load(&policy.compiled)
         .map_err(|error| OpError::Internal { what: error.to_string() })?;
-    let answer = engine.answer(&PolicyQuery {
-        actor: session.by.actor.to_string(),
-        action: PolicyAction::SetPolicy,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: "cli".to_owned(),
-        reason: None,
-        controller: None,
-        os_user: Some(session.by.os_user.clone()),
-        at: session.now(),
-    });
+    let answer = engine.answer(&ledger_query(session, PolicyAction::SetPolicy));
     if !answer.allowed {
         session.notice(
             "policy_lockout",

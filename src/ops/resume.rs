@@ -5,7 +5,7 @@
 
 use super::error::OpError;
 use super::session::Session;
-use crate::domain::id::{ExecutionKey, Replicas};
+use crate::domain::id::ExecutionKey;
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::may_still_start;
@@ -21,18 +21,10 @@ pub struct Wished {
     pub may_resume: bool,
 }
 
-/// The wished count.
-pub(super) fn desired(put: &PutIntent) -> Replicas {
-    match &put.form {
-        PutForm::Flags { replicas, .. } => *replicas,
-        PutForm::Record(record) => record.wish().desired_replicas,
-    }
-}
-
 /// Whether the target, as it was just read and recorded in `state`, is as wished, and nothing under
 /// way says otherwise.
 pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
-    let desired = desired(put);
+    let desired = put.desired();
     let Some(binding) = &state.head.binding else {
         return false;
     };
@@ -106,7 +98,7 @@ fn says(own: &Execution, put: &PutIntent) -> bool {
     };
     let ranked = own.fence().map(|own| (own.lease_epoch, own.fence_token));
     own.is_live()
-        && own.desired() == desired(put)
+        && own.desired() == put.desired()
         && same_revision
         && fence.is_none_or(|fence| ranked == Some(fence))
         && put.expect_count.is_none_or(|count| own.intent.current == Some(count))

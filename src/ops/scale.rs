@@ -132,7 +132,7 @@ impl Run<'_> {
     /// anything is read: whatever moves after that is a conflict.
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
         let Wished { mut put, is_keyed, may_resume } = request;
-        let key = key_of(&put).clone();
+        let key = put.key().clone();
         let known = is_keyed && self.session.ledger.read()?.find_execution(&key)?.is_some();
         if !known {
             let state = self.session.load_service(&put.service)?;
@@ -180,7 +180,7 @@ impl Run<'_> {
         if report.recorded {
             (self.say)(&accepted(&report.execution));
         }
-        Ok(Put::Key(key_of(put).clone()))
+        Ok(Put::Key(put.key().clone()))
     }
 
     /// Follows a key to where the caller wants it.
@@ -350,10 +350,6 @@ impl Run<'_> {
         };
         pause(slice.max(DurationMs::from_millis(5)), self.deadline)
     }
-}
-
-fn key_of(put: &PutIntent) -> &ExecutionKey {
-    super::intent_put::key_of(put)
 }
 
 /// When the same step may succeed, where that is known and worth waiting for.

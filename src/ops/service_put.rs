@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{binding_of, reading_of};
+use super::ask::reading_of;
 use super::error::OpError;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
@@ -197,7 +197,7 @@ fn read_target(
         cluster: target.cluster_id,
         runtime: target.runtime_id,
         workload: target.workload_id,
-        binding: Some(binding_of(&reading_of(found, began_at))),
+        binding: Some(Binding::from(&reading_of(found, began_at))),
     })
 }
 

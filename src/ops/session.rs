@@ -325,13 +325,9 @@ fn fingerprint(rejection: &Rejection) -> String {
 
 /// The key that a command is about.
 fn key_of(command: &Command) -> Option<&ExecutionKey> {
-    use crate::domain::scale::command::PutForm;
     match command {
         Command::RegisterService { .. } | Command::BindTarget { .. } => None,
-        Command::Put(put) => match &put.form {
-            PutForm::Flags { key, .. } => Some(key),
-            PutForm::Record(record) => Some(&record.wish().execution_key),
-        },
+        Command::Put(put) => Some(put.key()),
         Command::Start(start) => Some(&start.key),
         Command::Withdraw { key, .. }
         | Command::Abandon { key, .. }

@@ -87,6 +87,32 @@ pub struct PutIntent {
     pub id_owner: Option<ExecutionKey>,
 }
 
+impl PutIntent {
+    /// The key that it names.
+    pub fn key(&self) -> &ExecutionKey {
+        match &self.form {
+            PutForm::Flags { key, .. } => key,
+            PutForm::Record(record) => &record.wish().execution_key,
+        }
+    }
+
+    /// The wished count.
+    pub fn desired(&self) -> Replicas {
+        match &self.form {
+            PutForm::Flags { replicas, .. } => *replicas,
+            PutForm::Record(record) => record.wish().desired_replicas,
+        }
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &Reason {
+        match &self.form {
+            PutForm::Flags { reason, .. } => reason,
+            PutForm::Record(record) => &record.wish().reason,
+        }
+    }
+}
+
 /// How a call is going to be made; minted before the transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPlan {

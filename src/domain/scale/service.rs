@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::intent::{ControllerMode, RetryPolicy, TargetBinding};
+use super::observation::Reading;
 use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
@@ -219,6 +220,21 @@ impl Binding {
     /// The declared count, unless a call of ours may have changed it since.
     pub fn known_replicas(&self) -> Option<Replicas> {
         self.replicas.filter(|_| !self.outdated.count)
+    }
+}
+
+impl From<&Reading> for Binding {
+    /// Its age is told by our own clock: when the reading began.
+    fn from(reading: &Reading) -> Self {
+        Self {
+            target_uid: reading.target_uid.clone(),
+            target_resource_version: reading.target_resource_version.clone(),
+            generation: reading.generation,
+            replicas: Some(reading.replicas),
+            ready_replicas: reading.ready_replicas,
+            read_at: reading.began_at,
+            outdated: Outdated::default(),
+        }
     }
 }
 

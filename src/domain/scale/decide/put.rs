@@ -81,7 +81,7 @@ pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Reject
 /// What the key of a put answers, before any gate: the stored answer where it names the same wish,
 /// a conflict where it names another one, and nothing where it is new.
 pub fn answer_of_key(state: &ServiceState, put: &PutIntent) -> Option<Result<(), Rejection>> {
-    let key = key_of(put);
+    let key = put.key();
     if let Some((service, revision)) = &put.key_elsewhere {
         return Some(Err(Rejection::KeyConflict {
             key: key.clone(),
@@ -95,13 +95,6 @@ pub fn answer_of_key(state: &ServiceState, put: &PutIntent) -> Option<Result<(),
         }));
     }
     state.executions.get(key).map(|stored| redelivered(stored, put))
-}
-
-fn key_of(put: &PutIntent) -> &ExecutionKey {
-    match &put.form {
-        PutForm::Flags { key, .. } => key,
-        PutForm::Record(record) => &record.wish().execution_key,
-    }
 }
 
 /// The same key again: the same wish is a replay, another one is a conflict that names the fields.

@@ -7,7 +7,7 @@ use crate::domain::scale::gates::{moved, registered};
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
 use crate::domain::scale::rejection::{Rejection, TargetPart};
-use crate::domain::scale::service::{Binding, Outdated, Registration};
+use crate::domain::scale::service::{Binding, Registration};
 
 pub(super) fn register(
     draft: &Draft<'_>,
@@ -164,11 +164,11 @@ pub(super) fn bind(
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
         events.push(EventBody::ServiceRegistered {
             registration: Registration { unit_revision, ..registration.clone() },
-            binding: binding_of(reading),
+            binding: Binding::from(reading),
             decision,
         });
-    } else if binding_of(reading) != *bound {
-        events.push(EventBody::TargetBound { binding: binding_of(reading) });
+    } else if Binding::from(reading) != *bound {
+        events.push(EventBody::TargetBound { binding: Binding::from(reading) });
     }
     if events.is_empty() { Ok(unchanged()) } else { Ok(draft.done(events)) }
 }
@@ -179,16 +179,4 @@ fn check_nothing_in_flight(
 ) -> Result<(), Rejection> {
     let moved = Registration { actuator: None, ..registration.clone() };
     check_not_in_flight(draft, registration, &moved)
-}
-
-fn binding_of(reading: &Reading) -> Binding {
-    Binding {
-        target_uid: reading.target_uid.clone(),
-        target_resource_version: reading.target_resource_version.clone(),
-        generation: reading.generation,
-        replicas: Some(reading.replicas),
-        ready_replicas: reading.ready_replicas,
-        read_at: reading.began_at,
-        outdated: Outdated::default(),
-    }
 }

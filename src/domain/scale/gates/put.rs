@@ -37,7 +37,7 @@ pub fn of_put(
         }
     };
     let current = fresh_count(&state.head, now);
-    let desired = desired_of(put);
+    let desired = put.desired();
     reports.add(Gate::Registration, check_registration(registration, binding, put));
     reports.add(Gate::Mode, check_mode(registration, put));
     reports.add(Gate::Writer, check_writer(registration, record_writer(put)));
@@ -52,7 +52,7 @@ pub fn of_put(
         version: &binding.target_resource_version,
         current,
         desired,
-        reason: Some(reason_of(put)),
+        reason: Some(put.reason().as_str()),
         controller: &registration.writer,
         now,
     };
@@ -63,20 +63,6 @@ pub fn of_put(
     reports.add(Gate::Approval, skipped("not asked for"));
     reports.add(Gate::Lease, skipped("taken when it starts"));
     reports
-}
-
-fn desired_of(put: &PutIntent) -> Replicas {
-    match &put.form {
-        PutForm::Flags { replicas, .. } => *replicas,
-        PutForm::Record(record) => record.wish().desired_replicas,
-    }
-}
-
-fn reason_of(put: &PutIntent) -> &str {
-    match &put.form {
-        PutForm::Flags { reason, .. } => reason.as_str(),
-        PutForm::Record(record) => record.wish().reason.as_str(),
-    }
 }
 
 fn record_writer(put: &PutIntent) -> Option<&ControllerId> {
