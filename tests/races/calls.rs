@@ -1,0 +1,152 @@
+//! One lease, one call: who is granted it, and what everybody else is told.
+
+use super::{
+    CONTENDERS, Contender, alone, events_after, kinds, only_writer, race, race_beside, with_code,
+};
+use crate::support::World;
+
+const PUT: &str = "intent put web --replicas 3 --expect-revision 0 --key k1 --reason r";
+
+fn many(line: &str) -> Vec<String> {
+    vec![line.to_owned(); CONTENDERS]
+}
+
+/// A lease is a controller's, not a process's: the writer of a service may take it in one process
+/// and use it in the next. So the processes of one controller share one grant, and are told which
+/// of them holds it; that only one of them starts is the next test's claim. Another controller is
+/// refused, even if it is the writer by now.
+#[test]
+fn one_lease_is_granted_and_everybody_is_told_whose_it_is() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.run(PUT).exits(0);
+    let before = world.events();
+    let ended = race(&world, &many("lease acquire k1 --ttl 300s"));
+    assert_eq!(with_code(&ended, 0).len(), CONTENDERS);
+    let winner = only_writer(&ended);
+    let lease = winner.at("/lease");
+    assert_eq!(lease["holder"]["pid"], winner.pid);
+    for one in &ended {
+        assert_eq!(one.at("/lease"), lease, "another lease, or another holder");
+        assert_eq!(one.at("/changed"), one.pid == winner.pid);
+    }
+    assert_eq!(kinds(&events_after(&world, before)), ["lease_acquired"]);
+
+    let line = "lease acquire k1 --controller other";
+    world.run(line).exits(11).says("error[not_writer]");
+    world.run("service put web --writer other").exits(0);
+    let before = world.events();
+    let ended = race(&world, &many(line));
+    assert_eq!(with_code(&ended, 11).len(), CONTENDERS);
+    for one in &ended {
+        assert_eq!(one.at("/error/code"), "held");
+        assert_eq!(one.at("/error/held_by/controller"), "ops");
+        is_told_of(one, &lease);
+    }
+    assert_eq!(events_after(&world, before), Vec::<serde_json::Value>::new());
+}
+
+/// The refused are told the host, the process and the end of a lease.
+fn is_told_of(one: &Contender, lease: &serde_json::Value) {
+    assert_eq!(one.at("/error/held_by/host"), lease["holder"]["host"]);
+    assert_eq!(one.at("/error/held_by/pid"), lease["holder"]["pid"]);
+    assert_eq!(one.at("/error/held_by/until"), lease["expires_at"]);
+}
+
+/// What a race of `actuate` must have come to: one effect, one start, one result; whoever did not
+/// make the call was told that it is being made, or what it came to.
+fn check_calls(world: &World, ended: &[Contender], before: usize) {
+    assert_eq!(world.fake_log("calls").len(), 1, "{:?}", world.fake_log("calls"));
+    assert_eq!(world.fake_log("effects").len(), 1, "{:?}", world.fake_log("effects"));
+    let winner = only_writer(ended);
+    assert_eq!(winner.code(), Some(0), "{:#?}", winner.ran);
+    assert_eq!(winner.at("/applied"), "yes");
+    let result = winner.at("/execution/result");
+    let mut refused = 0;
+    for one in ended.iter().filter(|one| one.pid != winner.pid) {
+        assert_eq!(one.at("/applied"), "no");
+        if one.code() == Some(0) {
+            assert_eq!(one.at("/replayed"), true, "{:#?}", one.ran);
+            assert_eq!(one.at("/execution/result"), result);
+            continue;
+        }
+        one_is_refused(one, winner.pid);
+        refused += 1;
+    }
+    assert!(refused > 0, "nobody came while the call was being made");
+    let events = events_after(world, before);
+    assert_eq!(kinds(&events), ["attempt_started", "result_recorded"]);
+    assert!(events.iter().all(|event| event["by"]["pid"] == winner.pid));
+    let dir = world.path(".local/state/scalectl/calls");
+    let left = std::fs::read_dir(dir).expect("it was made").count();
+    assert_eq!(left, 0, "files of calls are left");
+}
+
+fn one_is_refused(one: &Contender, winner: u32) {
+    assert_eq!(one.code(), Some(11), "{:#?}", one.ran);
+    assert_eq!(one.at("/error/code"), "in_progress", "{:#?}", one.ran);
+    assert_eq!(one.at("/error/held_by/pid"), winner);
+}
+
+#[test]
+fn one_key_is_called_once_whoever_else_tries() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.script(&["late 0.2"]);
+    world.run(PUT).exits(0);
+    let before = world.events();
+    let ended = race(&world, &many("actuate k1"));
+    check_calls(&world, &ended, before);
+    let said = world.json("observe k1").exits(0);
+    assert_eq!(said.at("/execution/outcome"), "converged");
+    assert_eq!(world.fake_log("calls").len(), 1);
+}
+
+/// All of them hold the lease, as far as its id says so: half of them even name it.
+#[test]
+fn one_lease_that_all_share_permits_one_call() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.script(&["late 0.2"]);
+    world.run(PUT).exits(0);
+    let lease = world.json("lease acquire k1").exits(0).at("/lease/lease_instance_id");
+    let lease = lease.as_str().expect("an id");
+    let before = world.events();
+    let mut lines = many("actuate k1");
+    for line in lines.iter_mut().step_by(2) {
+        line.push_str(" --lease ");
+        line.push_str(lease);
+    }
+    let ended = race(&world, &lines);
+    check_calls(&world, &ended, before);
+}
+
+/// Between the end of a call and the record of its result, the call looks lost to everybody but the
+/// command that made it.
+#[test]
+fn a_call_that_ends_amid_replays_is_recorded_by_its_own_command() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.run("service put web --readings 1").exits(0);
+    world.script(&["late 0.5"]);
+    world.run(PUT).exits(0);
+    let before = world.events();
+    let is_called = || !world.fake_log("calls").is_empty();
+    let (caller, ended) = race_beside(&world, "actuate k1", is_called, &many("replay k1"));
+    assert_eq!(caller.code(), Some(0), "{:#?}", caller.ran);
+    assert_eq!(caller.at("/applied"), "yes");
+    // A success that no reading has confirmed yet is 19.
+    let codes: Vec<i32> = ended.iter().filter_map(Contender::code).collect();
+    assert!(codes.iter().all(|code| [0, 11, 19].contains(code)), "{codes:?}");
+    assert!(codes.contains(&11) && codes.contains(&0), "none came before the end, or after");
+    for one in with_code(&ended, 11) {
+        assert_eq!(one.at("/error/code"), "in_progress");
+        assert_eq!(one.at("/error/held_by/pid"), caller.pid);
+    }
+    let events = events_after(&world, before);
+    let is_of_call = |kind: &&str| !["observation_recorded", "reading_recorded"].contains(kind);
+    let of_call: Vec<&str> = kinds(&events).into_iter().filter(is_of_call).collect();
+    assert_eq!(of_call, ["attempt_started", "result_recorded"]);
+    assert!(events[..2].iter().all(|event| event["by"]["pid"] == caller.pid));
+    assert_eq!(world.fake_log("effects").len(), 1);
+}
