@@ -62,10 +62,15 @@ impl CrashPoint {
     }
 }
 
-/// What a guard must know to die as well, and nobody else.
+/// What a guard must know to die as well, or to meet the same disk, and nobody else.
 #[cfg(feature = "testing")]
-pub const VARIABLES: [&str; 3] =
-    ["SCALECTL_TEST_CRASH", "SCALECTL_TEST_CRASH_MARK", "SCALECTL_TEST_CRASH_TRACE"];
+pub const VARIABLES: [&str; 5] = [
+    "SCALECTL_TEST_CRASH",
+    "SCALECTL_TEST_CRASH_MARK",
+    "SCALECTL_TEST_CRASH_TRACE",
+    "SCALECTL_TEST_DISK",
+    "LD_PRELOAD",
+];
 
 /// Nothing, in a release build.
 #[cfg(not(feature = "testing"))]
@@ -75,6 +80,19 @@ pub const VARIABLES: [&str; 0] = [];
 #[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
 pub fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     VARIABLES.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+}
+
+/// The boot that a test says this is, so that a power cut can be followed by another one.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn boot() -> Option<String> {
+    std::env::var("SCALECTL_TEST_BOOT").ok()
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn boot() -> Option<String> {
+    None
 }
 
 /// Dies here, if a test asked for it.

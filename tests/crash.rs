@@ -180,7 +180,7 @@ fn a_file_that_no_ledger_knows_of_goes_with_time() {
 }
 
 /// Runs a case. Answers which it was, and why, if it failed.
-fn told(what: &str, run: impl FnOnce()) -> Option<String> {
+pub(crate) fn told(what: &str, run: impl FnOnce()) -> Option<String> {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).err()?;
     let why = panic.downcast_ref::<String>().cloned();
     let why = why.or_else(|| panic.downcast_ref::<&str>().map(|why| (*why).to_owned()));
@@ -188,7 +188,7 @@ fn told(what: &str, run: impl FnOnce()) -> Option<String> {
 }
 
 /// Does something with each, a few at a time, and keeps the order. The first panic ends it.
-fn in_parallel<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let items: Vec<Mutex<Option<T>>> =
         items.into_iter().map(|item| Mutex::new(Some(item))).collect();

@@ -6,6 +6,7 @@ mod actuator;
 mod bad_input;
 mod children;
 mod crash;
+mod disk_faults;
 mod durability;
 mod example_actuators;
 mod guard;

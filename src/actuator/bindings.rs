@@ -203,6 +203,9 @@ fn change(path: &Path, edit: impl FnOnce(&mut Stored) -> bool) -> Result<bool, B
         .mode(0o700)
         .create(dir)
         .map_err(failed("creating the directory", dir))?;
+    if !path.exists() {
+        sync_ancestors(dir).map_err(failed("writing the directories above", dir))?;
+    }
     let lock = File::open(dir).map_err(failed("opening the directory", dir))?;
     flock(&lock, FlockOperation::LockExclusive)
         .map_err(|error| failed("locking the directory", dir)(error.into()))?;
@@ -215,6 +218,23 @@ fn change(path: &Path, edit: impl FnOnce(&mut Stored) -> bool) -> Result<bool, B
     replace(path, &text).map_err(failed("writing the bindings", path))?;
     lock.sync_all().map_err(failed("writing the directory", dir))?;
     Ok(true)
+}
+
+/// Makes the names of the directories above durable, up to the root of their file system: any of
+/// them may have been made just now, or by a run that crashed. Whoever may not look into one has
+/// not made anything in it.
+fn sync_ancestors(dir: &Path) -> io::Result<()> {
+    let dir = std::path::absolute(dir)?;
+    let device = dir.metadata()?.dev();
+    for above in dir.ancestors().skip(1) {
+        match File::open(above) {
+            Ok(opened) if opened.metadata()?.dev() == device => opened.sync_all()?,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Ok(_) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {

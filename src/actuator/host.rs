@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::error::HostError;
 use super::procfs;
+use crate::crash;
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::HostKey;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -77,7 +78,10 @@ pub(super) fn wall_now() -> Timestamp {
 /// The identity of the place where processes of this one can be seen: machine, boot and process
 /// namespace, joined by colons.
 pub fn host_key() -> Result<HostKey, HostError> {
-    let boot = read("the boot id", "/proc/sys/kernel/random/boot_id")?;
+    let boot = match crash::boot() {
+        Some(boot) => boot,
+        None => read("the boot id", "/proc/sys/kernel/random/boot_id")?,
+    };
     let namespace = fs::metadata("/proc/self/ns/pid")
         .map_err(|source| HostError { what: "the process namespace", source })?
         .ino();

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
-use crate::domain::id::{ExecutionKey, IntentRevision, LedgerId, ServiceName};
+use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::provenance::{Claim, Provenance};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
@@ -315,20 +315,20 @@ impl App {
         self.session.as_ref()
     }
 
-    /// Makes a new ledger and opens it.
+    /// Makes a new ledger and opens it. Whatever else can fail comes first.
     pub(crate) fn create(&mut self) -> Result<(&mut Session, Chosen), Fault> {
         let chosen = self.chosen()?;
         let by = self.provenance()?;
         let clock = self.clock();
-        let ledger_id: LedgerId = mint("led-")?;
         let options = CreateOptions {
-            ledger_id,
+            ledger_id: mint("led-")?,
             command_id: Session::command_id()?,
             open: OpenOptions { lock_timeout: self.globals.lock_timeout },
         };
         let location = Location::File(chosen.path.clone());
+        let place = self.place()?;
         let ledger = Ledger::create(&location, &by, clock.now(), &options)?;
-        self.session = Some(Session::new(ledger, clock, by, self.place()?));
+        self.session = Some(Session::new(ledger, clock, by, place));
         Ok((self.session.as_mut().expect("BUG: the session was just opened"), chosen))
     }
 

@@ -179,6 +179,14 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::Exists { .. } => {
             problem("nothing was changed; look at it with").run(context.command(&["status"]))
         }
+        LedgerError::NameUnknown { .. } => {
+            let problem = problem("it is told after a power cut by");
+            Problem { recorded: Recorded::Unknown, ..problem }.run(context.command(&["status"]))
+        }
+        LedgerError::MadeUnopened { .. } => {
+            let problem = problem("once its place is in order, look at it with");
+            Problem { recorded: Recorded::Yes, ..problem }.run(context.command(&["status"]))
+        }
         LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)
         }

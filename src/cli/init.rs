@@ -26,6 +26,8 @@ struct InitArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = InitArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let (session, _) = app.create()?;
+    // The ledger is there, whatever fails from here on.
+    session.recorded = true;
     let mut answer = Answer::ok().recorded(Recorded::Yes);
     answer.changed = true;
     let identity = session.ledger.identity().clone();

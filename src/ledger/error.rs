@@ -20,7 +20,8 @@ pub enum ErrorClass {
 
 /// Why the ledger could not be read or written.
 ///
-/// Every variant but [`LedgerError::CommitUnknown`] means that nothing was recorded.
+/// Every variant but [`LedgerError::CommitUnknown`] and those of a ledger that was just made means
+/// that nothing was recorded.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum LedgerError {
@@ -30,6 +31,12 @@ pub enum LedgerError {
     /// Something is there already.
     #[error("cannot create a ledger at {}: it is already there", path.display())]
     Exists { path: PathBuf },
+    /// The new ledger has its name, but a power cut may still take that away.
+    #[error("the ledger {} was made, but its name may not last: {problem}", path.display())]
+    NameUnknown { path: PathBuf, problem: String },
+    /// The new ledger is there, and cannot be used right now.
+    #[error("the ledger {} was made, but cannot be opened: {problem}", path.display())]
+    MadeUnopened { path: PathBuf, problem: String },
     /// A side file of another ledger is there, and would be taken for this one's.
     #[error("cannot create a ledger beside {}, which belongs to another one", path.display())]
     SideFile { path: PathBuf },
@@ -96,6 +103,8 @@ impl LedgerError {
         match self {
             Self::Missing { .. } => "ledger_missing",
             Self::Exists { .. } => "ledger_exists",
+            Self::NameUnknown { .. } => "ledger_name_unknown",
+            Self::MadeUnopened { .. } => "ledger_made_unopened",
             Self::SideFile { .. } => "ledger_side_file",
             Self::NotAFile { .. } => "ledger_not_a_file",
             Self::NetworkFileSystem { .. } => "ledger_network_fs",
@@ -120,10 +129,11 @@ impl LedgerError {
     pub const fn class(&self) -> ErrorClass {
         match self {
             Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
-            Self::CommitUnknown { .. } => ErrorClass::Unknown,
+            Self::CommitUnknown { .. } | Self::NameUnknown { .. } => ErrorClass::Unknown,
             Self::Busy { .. } => ErrorClass::Unavailable,
             Self::Missing { .. }
             | Self::SideFile { .. }
+            | Self::MadeUnopened { .. }
             | Self::NotAFile { .. }
             | Self::NetworkFileSystem { .. }
             | Self::ReadOnly { .. }

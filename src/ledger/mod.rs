@@ -143,7 +143,10 @@ impl Ledger {
         })?;
         drop(ledger);
         draft.publish()?;
-        Self::open(location, options.open)
+        Self::open(location, options.open).map_err(|error| LedgerError::MadeUnopened {
+            path: path.clone(),
+            problem: error.to_string(),
+        })
     }
 
     /// Opens a ledger that is there. Creates nothing where there is none.

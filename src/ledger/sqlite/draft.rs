@@ -4,8 +4,8 @@
 //! hidden name that nothing reads.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::{SqliteEngine, connection, place};
@@ -36,6 +36,7 @@ impl Draft {
         }
         let failed = |error: &std::io::Error| place::refused("create", &path, directory, error);
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| failed(&e))?;
+        sync_ancestors(directory).map_err(|error| failed(&error))?;
         place::check_file_system(directory, None)?;
         let suffix = &sha256_hex(ledger_id.as_str().as_bytes())[..16];
         let hidden = format!(".{}.{suffix}", name.to_string_lossy());
@@ -83,8 +84,27 @@ impl Draft {
         }
         // The name is durable only once its directory is.
         let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
-        synced.map_err(|error| failed(&error))
+        synced.map_err(|error| LedgerError::NameUnknown {
+            path: self.path.clone(),
+            problem: error.to_string(),
+        })
     }
+}
+
+/// Makes the names of the directories above durable, up to the root of their file system: any of
+/// them may have been made just now, or by a run that crashed. Whoever may not look into one has
+/// not made anything in it.
+fn sync_ancestors(directory: &Path) -> io::Result<()> {
+    let device = directory.metadata()?.dev();
+    for above in directory.ancestors().skip(1) {
+        match File::open(above) {
+            Ok(opened) if opened.metadata()?.dev() == device => opened.sync_all()?,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            Ok(_) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Draft {
