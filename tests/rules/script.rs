@@ -131,8 +131,9 @@ impl World {
             },
             "bind" => Command::BindTarget {
                 service: id("web"),
-                reading: self.reading(),
+                reading: self.reading_of(words),
                 began_after_serial: self.serial(words),
+                bound_before: self.state.head.binding.clone().filter(|_| !words.has("overlapped")),
                 accept_uid: words.value("accept").map(id),
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),

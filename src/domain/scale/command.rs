@@ -229,6 +229,8 @@ pub enum Command {
         reading: Reading,
         /// The serial of the service before it began.
         began_after_serial: u64,
+        /// What was bound before it began.
+        bound_before: Option<Binding>,
         /// The new identity that is meant, where the object was recreated.
         accept_uid: Option<TargetUid>,
     },

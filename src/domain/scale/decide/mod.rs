@@ -70,9 +70,9 @@ pub fn decide(
         Command::RegisterService { registration, binding, expected } => {
             service::register(&draft, registration, binding.as_ref(), *expected)
         }
-        Command::BindTarget { service, reading, began_after_serial, accept_uid } => {
-            let reading = (reading, *began_after_serial);
-            service::bind(&draft, service, reading, accept_uid.as_ref())
+        Command::BindTarget { service, reading, began_after_serial, bound_before, accept_uid } => {
+            let began = service::Began { serial: *began_after_serial, bound: bound_before };
+            service::bind(&draft, service, reading, &began, accept_uid.as_ref())
         }
         Command::Put(intent) => put::put(&draft, intent),
         Command::Withdraw { key, reason } => put::withdraw(&draft, key, reason.as_ref()),
