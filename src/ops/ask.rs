@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
-use crate::actuator::error::SpawnError;
+use crate::actuator::error::{BindingError, SpawnError};
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
@@ -45,7 +45,17 @@ impl Session {
     ) -> Result<ChildSpec, OpError> {
         let ledger_id = &self.ledger.identity().ledger_id;
         let binding = bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
-        self.child_spec(&binding, &actuator.environment)
+        self.child_spec(&binding, &actuator.environment).map_err(|error| match error {
+            OpError::Binding(
+                source @ (BindingError::ActuatorChanged { .. }
+                | BindingError::BundledChanged { .. }),
+            ) => OpError::ActuatorChanged {
+                actuator: actuator.name.clone(),
+                words: binding.words(),
+                source,
+            },
+            error => error,
+        })
     }
 
     /// Whether an actuator has a command on this host.

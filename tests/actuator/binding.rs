@@ -93,6 +93,29 @@ fn a_changed_program_is_not_run() {
 }
 
 #[test]
+fn a_changed_script_of_an_interpreter_is_not_run() {
+    let world = serviced();
+    let script = |more: &str| {
+        let text = format!("exec /bin/sh '{}' # {more}\n", fake_actuator().display());
+        world.write("my act.txt", text)
+    };
+    script("1");
+    let put = ["actuator", "put", "mine", "--", "/bin/sh", "-e", "my act.txt"];
+    world.run_args(&put).exits(0);
+    script("2");
+    let before = (world.events(), world.fake_log("calls"));
+    let ran = world.json("actuate k1 --controller ops").exits(10);
+    assert_eq!(ran.at("/error/code"), "actuator_changed");
+    assert_eq!((world.events(), world.fake_log("calls")), before);
+    // The line that it says binds what is there now.
+    let next = ran.at("/error/next/0");
+    let words: Vec<&str> = next.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(words.contains(&world.path("my act.txt").to_str().unwrap()), "{words:?}");
+    world.run_args(&words[1..]).exits(0);
+    world.run("actuate k1 --controller ops").exits(0);
+}
+
+#[test]
 fn an_unbound_actuator_is_not_found_until_it_is_bound() {
     let mut world = serviced();
     let before = (world.events(), world.fake_log("calls"));
