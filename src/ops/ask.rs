@@ -80,6 +80,23 @@ impl Session {
         Ok(Asker { actuator, spec: self.bound_command(actuator)?, ledger: self.wire_identity() })
     }
 
+    /// Ways to ask an actuator by a command that may not be bound yet.
+    pub(crate) fn asker_by<'s>(
+        &self,
+        actuator: &'s RegisteredActuator,
+        binding: &bindings::Binding,
+    ) -> Result<Asker<'s>, OpError> {
+        let spec = self.child_spec(binding, &actuator.environment)?;
+        Ok(Asker { actuator, spec, ledger: self.wire_identity() })
+    }
+
+    /// Whether the command that is bound on this host has the same words.
+    pub(crate) fn is_bound_alike(&self, name: &ActuatorName, binding: &bindings::Binding) -> bool {
+        let ledger_id = &self.ledger.identity().ledger_id;
+        bindings::find(&self.place.bindings_file(), ledger_id, name)
+            .is_ok_and(|bound| bound.has_words_of(binding))
+    }
+
     /// The registered actuator of that name.
     pub(crate) fn actuator(&mut self, name: &ActuatorName) -> Result<RegisteredActuator, OpError> {
         let found = self.ledger.read()?.actuator(name)?;
