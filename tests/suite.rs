@@ -13,6 +13,7 @@ mod local_adapter;
 mod model;
 mod oracle;
 mod policy;
+mod replay;
 mod rules;
 mod scenarios;
 mod standing;

@@ -167,7 +167,9 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         ErrorClass::Unavailable => Exit::Unavailable,
         ErrorClass::Unusable => Exit::LedgerUnusable,
     };
-    if let LedgerError::CommitUnknown { command_id, .. } = error {
+    if let LedgerError::CommitUnknown { command_id, .. }
+    | LedgerError::Poisoned { command_id, .. } = error
+    {
         return Problem::unknown_commit(context, command_id, error.to_string(), false);
     }
     let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();
@@ -207,7 +209,10 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         | LedgerError::Failed { .. }
         | LedgerError::Poisoned { .. }
         | LedgerError::Incomplete { .. }
-        | LedgerError::CommitUnknown { .. } => problem("nothing was recorded"),
+        | LedgerError::CommitUnknown { .. } => problem(match context.recorded {
+            Recorded::No => "nothing was recorded",
+            Recorded::Yes | Recorded::Unknown => "nothing more was recorded",
+        }),
     }
 }
 

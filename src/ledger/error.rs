@@ -20,7 +20,8 @@ pub enum ErrorClass {
 
 /// Why the ledger could not be read or written.
 ///
-/// Every variant but [`LedgerError::CommitUnknown`] means that nothing was recorded.
+/// Every variant but [`LedgerError::CommitUnknown`] means that nothing was recorded by this write;
+/// [`LedgerError::Poisoned`] says that of an earlier one nobody knows.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum LedgerError {
@@ -120,7 +121,7 @@ impl LedgerError {
     pub const fn class(&self) -> ErrorClass {
         match self {
             Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
-            Self::CommitUnknown { .. } => ErrorClass::Unknown,
+            Self::CommitUnknown { .. } | Self::Poisoned { .. } => ErrorClass::Unknown,
             Self::Busy { .. } => ErrorClass::Unavailable,
             Self::Missing { .. }
             | Self::SideFile { .. }
@@ -135,7 +136,6 @@ impl LedgerError {
             | Self::Nonsense { .. }
             | Self::Full { .. }
             | Self::Failed { .. }
-            | Self::Poisoned { .. }
             | Self::Incomplete { .. }
             | Self::Illegal { .. } => ErrorClass::Unusable,
         }

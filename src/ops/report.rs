@@ -45,7 +45,7 @@ impl Session {
             error,
             OpError::Interrupted { .. }
                 | OpError::Unrecorded { .. }
-                | OpError::Ledger(LedgerError::CommitUnknown { .. })
+                | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. })
         );
         if effect != Effect::Applied || is_own {
             return Err(error);
