@@ -67,3 +67,53 @@ fn what_was_poisoned_by_an_earlier_commit_is_as_unknown() {
     );
     assert_eq!(world.fake_log("effects").len(), 1, "nothing was called after it");
 }
+
+#[test]
+fn replaying_all_waits_for_what_has_a_known_end() {
+    let world = World::new();
+    world.init_fake();
+    world.run(&format!("{} --backoff 1s", service("web"))).exits(0);
+    world.run(&format!("{} --backoff 2s", service("api"))).exits(0);
+    world.script(&["fail retryable busy", "fail retryable busy"]);
+    for name in ["web", "api"] {
+        world.run(&format!("intent put {name} --replicas 3 --key {name} --reason x")).exits(0);
+        world.run(&format!("actuate {name} --controller ops")).exits(18);
+    }
+    let hurried = world.json("replay --all").exits(18);
+    assert_eq!((row(&hurried, 0, "exit"), row(&hurried, 1, "exit")), (18.into(), 18.into()));
+    let bounded = world.json("replay --all --wait --timeout 1ms").exits(18);
+    assert_eq!(bounded.at("/replays").as_array().unwrap().len(), 2);
+    let ran = world.json("replay --all --wait --timeout 20s").exits(0);
+    assert_eq!((row(&ran, 0, "exit"), row(&ran, 1, "exit")), (0.into(), 0.into()));
+    assert_eq!(ran.at("/applied"), "yes");
+    assert_eq!(world.fake_log("effects").len(), 2);
+}
+
+#[test]
+fn what_a_replay_called_and_then_found_out_it_does_not_call_unknown() {
+    for all in [false, true] {
+        let world = World::with_fake();
+        world.script(&["fail retryable busy", "unknown"]);
+        world.run("intent put web --replicas 3 --key k1 --reason x").exits(0);
+        world.run("actuate k1 --controller ops").exits(18);
+        let line = if all { "replay --all" } else { "replay k1" };
+        let ran = world.json(line).exits(0);
+        assert_eq!(world.fake_log("effects").len(), 1);
+        assert_eq!(ran.at("/applied"), "yes", "{line}");
+    }
+}
+
+#[test]
+fn what_a_replay_called_is_its_own_also_if_it_is_found_out_after_a_wait() {
+    for line in ["replay k1 --wait", "replay --all --wait"] {
+        let world = World::new();
+        world.init_fake_that(&["inspect"]);
+        world.run(&format!("{SERVICE} --backoff 0s").replace("quiet 0s", "quiet 1s")).exits(0);
+        world.script(&["fail retryable busy", "unknown"]);
+        world.run("intent put web --replicas 3 --key k1 --reason x").exits(0);
+        world.run("actuate k1 --controller ops").exits(18);
+        let ran = world.json(&format!("{line} --timeout 20s")).exits(0);
+        assert_eq!(world.fake_log("effects").len(), 1);
+        assert_eq!(ran.at("/applied"), "yes", "{line}");
+    }
+}

@@ -345,11 +345,7 @@ fn no_actuator(state: &ServiceState) -> OpError {
 
 fn effect_of(end: &CallEnd) -> Effect {
     match end {
-        CallEnd::Answered { result, .. } if result.scaled() => Effect::Applied,
-        CallEnd::Answered { result, .. } => match result.error_code() {
-            Some(code) if code.as_str() == "partly_applied" => Effect::Partial,
-            _ => Effect::None,
-        },
+        CallEnd::Answered { result, .. } => Effect::of_result(result),
         CallEnd::NotStarted { .. } => Effect::None,
         CallEnd::Unknown { .. } => Effect::Unknown,
     }

@@ -52,10 +52,9 @@ pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpE
 pub fn replay_until(
     session: &mut Session,
     key: &ExecutionKey,
-    timeout: DurationMs,
+    deadline: Deadline,
     say: &mut dyn FnMut(&str),
 ) -> Result<Replayed, OpError> {
-    let deadline = Deadline::after(timeout);
     let mut steps: Vec<String> = Vec::new();
     let mut said = String::new();
     let mut patience = ASK_MIN;

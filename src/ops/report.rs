@@ -5,6 +5,7 @@ use super::session::{Session, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
 
@@ -35,6 +36,17 @@ pub struct Report {
     pub recorded: bool,
     /// Whether the target changed by this command.
     pub effect: Effect,
+}
+
+impl Effect {
+    /// What a known result means for the target.
+    pub(crate) fn of_result(result: &ActuationResult) -> Self {
+        match result.error_code() {
+            _ if result.scaled() => Self::Applied,
+            Some(code) if code.as_str() == "partly_applied" => Self::Partial,
+            Some(_) | None => Self::None,
+        }
+    }
 }
 
 impl Session {
