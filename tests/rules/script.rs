@@ -138,8 +138,14 @@ impl World {
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),
             "start" => Command::Start(Box::new(self.start(words))),
-            "withdraw" => Command::Withdraw { key: key(), reason: None },
-            "abandon" => Command::Abandon { key: key(), reason: Detail::cut("given up") },
+            "withdraw" => {
+                Command::Withdraw { key: key(), reason: None, supersede: words.has("supersede") }
+            }
+            "abandon" => Command::Abandon {
+                key: key(),
+                reason: Detail::cut("given up"),
+                supersede: words.has("supersede"),
+            },
             "simulate" => Command::Simulate { key: key(), controller: controller(words) },
             "acquire" => Command::AcquireLease {
                 key: key(),

@@ -242,6 +242,8 @@ pub enum Command {
         key: ExecutionKey,
         /// Why.
         reason: Option<Detail>,
+        /// Whether it may be somebody else's.
+        supersede: bool,
     },
     /// End a retryable failure.
     Abandon {
@@ -249,6 +251,8 @@ pub enum Command {
         key: ExecutionKey,
         /// Why.
         reason: Detail,
+        /// Whether it may be somebody else's.
+        supersede: bool,
     },
     /// Take the permission for the next attempt.
     AcquireLease {

@@ -75,8 +75,12 @@ pub fn decide(
             service::bind(&draft, service, reading, &began, accept_uid.as_ref())
         }
         Command::Put(intent) => put::put(&draft, intent),
-        Command::Withdraw { key, reason } => put::withdraw(&draft, key, reason.as_ref()),
-        Command::Abandon { key, reason } => finish::abandon(&draft, key, reason),
+        Command::Withdraw { key, reason, supersede } => {
+            put::withdraw(&draft, key, reason.as_ref(), *supersede)
+        }
+        Command::Abandon { key, reason, supersede } => {
+            finish::abandon(&draft, key, reason, *supersede)
+        }
         Command::AcquireLease { key, controller, lease_instance_id, holder, ttl } => {
             let request = lease::Request { controller, lease_instance_id, holder, ttl: *ttl };
             lease::acquire(&draft, key, &request)
@@ -145,6 +149,18 @@ impl Draft<'_> {
 
     fn execution(&self, key: &ExecutionKey) -> Result<&Execution, Rejection> {
         self.state.executions.get(key).ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })
+    }
+
+    /// A wish of another claim is ended only on purpose: a guard against accident, not a right.
+    fn check_own(&self, execution: &Execution, supersede: bool) -> Result<(), Rejection> {
+        if supersede || execution.put_by.actor == self.context.by.actor {
+            return Ok(());
+        }
+        Err(Rejection::OthersIntent {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            actor: execution.put_by.actor.to_string(),
+        })
     }
 
     /// The one terminal record of a key, from the result that it rests on.
