@@ -117,3 +117,28 @@ fn what_a_replay_called_is_its_own_also_if_it_is_found_out_after_a_wait() {
         assert_eq!(ran.at("/applied"), "yes", "{line}");
     }
 }
+
+#[test]
+fn a_call_file_without_sense_is_told_once_by_its_path() {
+    let mut world = World::with_fake();
+    world.run("intent put web --replicas 3 --key k1 --reason x").exits(0);
+    world.set("SCALECTL_TEST_CRASH", "after_answer#1");
+    assert_eq!(world.run("actuate k1 --controller ops").code, None);
+    world.unset("SCALECTL_TEST_CRASH");
+    for (line, exit) in [("status", 0), ("replay k1 --dry-run", 0)] {
+        assert_eq!(world.json(line).exits(exit).at("/warnings"), serde_json::json!([]), "{line}");
+    }
+    let calls = std::fs::read_dir(world.path(".local/state/scalectl/calls")).unwrap();
+    let file = calls.flatten().next().unwrap().path();
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, "nonsense\n").unwrap();
+    for (line, exit) in [("status", 0), ("replay k1", 11), ("replay --all", 11)] {
+        let ran = world.json(line).exits(exit);
+        assert_eq!(ran.at("/warnings").as_array().unwrap().len(), 1, "{line}");
+        assert_eq!(ran.at("/warnings/0/code"), "call_file_unreadable", "{line}");
+        let message = ran.at("/warnings/0/message");
+        assert!(message.as_str().unwrap().contains(file.to_str().unwrap()), "{line}: {message}");
+    }
+    std::fs::write(&file, whole).unwrap();
+    world.run("replay k1").exits(0);
+}

@@ -35,14 +35,18 @@ pub(crate) enum End {
 
 impl Session {
     /// Proves the end of a call, ending what is left of it where its guard is dead.
-    pub(crate) fn prove_end(&self, call: &Call) -> Result<End, OpError> {
+    fn prove_end(&mut self, call: &Call) -> Result<End, OpError> {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
             Whereabouts::Elsewhere => Ok(End::Unprovable),
             Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id) {
                 Ok(CallProof::Alive) => Ok(End::Alive),
                 // A file that makes no sense proves as little as none: time has to.
-                Ok(CallProof::NoFile) | Err(CallError::Nonsense { .. }) => Ok(End::Unprovable),
+                Err(CallError::Nonsense { .. }) => {
+                    self.tell_unreadable(call);
+                    Ok(End::Unprovable)
+                }
+                Ok(CallProof::NoFile) => Ok(End::Unprovable),
                 Err(error) => Err(error.into()),
                 Ok(CallProof::Ended { at, how }) => Ok(End::Proved {
                     at,
@@ -56,6 +60,19 @@ impl Session {
                     },
                 }),
             },
+        }
+    }
+
+    /// Says beside the answer, once, that the file of a call on this host proves nothing.
+    pub fn tell_unreadable(&mut self, call: &Call) {
+        const CODE: &str = "call_file_unreadable";
+        if whereabouts(&self.place.host_key, &call.holder.host_key) != Whereabouts::Here {
+            return;
+        }
+        let Err(error) = calls::look(&self.place.calls_dir(), &call.call_id) else { return };
+        let text = format!("{error}; it cannot tell whether the call has ended");
+        if !self.notices.iter().any(|notice| notice.code == CODE && notice.text == text) {
+            self.notice(CODE, text);
         }
     }
 
