@@ -18,7 +18,7 @@ mod rows;
 
 use serde::Serialize;
 
-use super::actuator_put::may_administer;
+use super::administer::may_administer;
 use super::error::OpError;
 use super::report::Effect;
 use super::session::Session;

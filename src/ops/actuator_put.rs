@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::administer::may_administer;
 use super::ask::{bundled_pin, describe};
 use super::error::OpError;
 use super::session::Session;
@@ -16,7 +17,7 @@ use crate::domain::id::{ActuatorName, TargetUid, WorkloadId};
 use crate::domain::registry::RegistryBody;
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -270,39 +271,4 @@ fn introduced(
 /// What a command may see before it has said what it needs: enough to be started at all.
 fn first_environment() -> Vec<String> {
     ["HOME", "PATH", "LANG", "TMPDIR"].map(str::to_owned).to_vec()
-}
-
-/// The question whether this person may change the ledger itself.
-pub(crate) fn ledger_query(session: &Session, action: PolicyAction) -> PolicyQuery {
-    PolicyQuery {
-        actor: session.by.actor.to_string(),
-        action,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: "cli".to_owned(),
-        reason: None,
-        controller: None,
-        os_user: Some(session.by.os_user.clone()),
-        at: session.now(),
-    }
-}
-
-/// Whether policy lets this person change the ledger itself.
-pub(crate) fn may_administer(
-    session: &mut Session,
-    action: PolicyAction,
-    subject: &str,
-) -> Result<PolicyAnswer, OpError> {
-    let query = ledger_query(session, action);
-    let answer = session.ask_policy(&query)?;
-    if answer.allowed {
-        return Ok(answer);
-    }
-    Err(Rejection::Denied {
-        actor: session.by.actor.to_string(),
-        subject: subject.to_owned(),
-        answer: Box::new(answer),
-    }
-    .into())
 }

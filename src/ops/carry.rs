@@ -217,15 +217,17 @@ impl Session {
             }
             .into());
         }
-        match &execution.phase {
-            Phase::Failed { retry_at } if self.now() < *retry_at => Err(Rejection::RetryLater {
+        if let Phase::Failed { retry_at } = &execution.phase
+            && self.now() < *retry_at
+        {
+            return Err(Rejection::RetryLater {
                 service: registration.service.clone(),
                 revision: execution.revision(),
                 retry_at: *retry_at,
             }
-            .into()),
-            _ => Ok(()),
+            .into());
         }
+        Ok(())
     }
 
     fn gather(

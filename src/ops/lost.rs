@@ -9,8 +9,8 @@ use crate::actuator::host::{Whereabouts, has_lived_since, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
+use crate::domain::scale::decide::in_progress;
 use crate::domain::scale::execution::{Execution, Phase};
-use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -110,17 +110,17 @@ impl Session {
             return Report::replay(self, execution.key());
         };
         if self.holder_lives(call) {
-            return Err(Self::in_progress(execution));
+            return Err(in_progress(execution).into());
         }
         let (end, ended_at) = match self.prove_end(call)? {
-            End::Alive => return Err(Self::in_progress(execution)),
+            End::Alive => return Err(in_progress(execution).into()),
             End::Proved { at, not_started: Some(why) } => {
                 (CallEnd::NotStarted { detail: Detail::cut(&why) }, Some(at))
             }
             End::Proved { at, not_started: None } => (lost("its command is gone"), Some(at)),
             // Elsewhere, the lease is the sign of life; after it, only the deadline proves an end.
             End::Unprovable if execution.live_lease(self.now()).is_some() => {
-                return Err(Self::in_progress(execution));
+                return Err(in_progress(execution).into());
             }
             End::Unprovable => (lost("its command gives no sign of life"), None),
         };
@@ -142,13 +142,13 @@ impl Session {
         key: &ExecutionKey,
     ) -> Result<(ServiceState, Execution), OpError> {
         let (state, execution) = self.load(key)?;
-        match &execution.phase {
-            Phase::Started { call } if self.call_seems_ended(call) => {
-                self.record_loss(&execution)?;
-                self.load(key)
-            }
-            _ => Ok((state, execution)),
+        if let Phase::Started { call } = &execution.phase
+            && self.call_seems_ended(call)
+        {
+            self.record_loss(&execution)?;
+            return self.load(key);
         }
+        Ok((state, execution))
     }
 
     /// Records, of a call that was given up, that its end has now been proved.
@@ -203,20 +203,6 @@ impl Session {
             self.notice("call_file_left", format!("a call's file was left behind: {error}"));
         }
         self.sweep_stderr();
-    }
-
-    fn in_progress(execution: &Execution) -> OpError {
-        match &execution.lease {
-            Some(held) => Rejection::InProgress {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                held: Box::new(held.clone()),
-            }
-            .into(),
-            None => OpError::Internal {
-                what: format!("{} is started without a lease", execution.key()),
-            },
-        }
     }
 }
 

@@ -127,11 +127,12 @@ fn await_news(
         let left = u64::try_from(end.remaining().as_millis()).unwrap_or(u64::MAX);
         pause(DurationMs::from_millis(left + 1).min(LOOK), deadline)?;
         let (_, execution) = session.load(key)?;
-        match &execution.phase {
-            Phase::Started { call } if session.call_seems_ended(call) => return Ok(()),
-            Phase::RecoveryPending { .. } => session.record_end(&execution)?,
-            _ => {}
+        if let Phase::Started { call } = &execution.phase
+            && session.call_seems_ended(call)
+        {
+            return Ok(());
         }
+        session.record_end(&execution)?;
         if session.load(key)?.1 != before {
             return Ok(());
         }

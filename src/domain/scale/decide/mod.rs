@@ -228,7 +228,7 @@ fn wrong_state(execution: &Execution, why: &'static str) -> Rejection {
 }
 
 /// The refusal of whatever must wait for the end of a call.
-fn in_progress(execution: &Execution) -> Rejection {
+pub fn in_progress(execution: &Execution) -> Rejection {
     match &execution.lease {
         Some(held) => Rejection::InProgress {
             service: execution.intent.service.clone(),
@@ -236,6 +236,15 @@ fn in_progress(execution: &Execution) -> Rejection {
             held: Box::new(held.clone()),
         },
         None => wrong_state(execution, "its call has not ended"),
+    }
+}
+
+/// The refusal of whatever waits for a person's consent.
+fn approval_required(execution: &Execution, until: Timestamp) -> Rejection {
+    Rejection::ApprovalRequired {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        until,
     }
 }
 
