@@ -1033,7 +1033,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__intent__subcmd__abandon)
-            opts="-o -h --key --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --key --reason --supersede --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1245,7 +1245,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__intent__subcmd__withdraw)
-            opts="-o -h --key --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --key --reason --supersede --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

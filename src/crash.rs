@@ -137,3 +137,23 @@ fn trace(path: &std::ffi::OsStr, point: CrashPoint) -> u32 {
 /// Nothing, in a release build.
 #[cfg(not(feature = "testing"))]
 pub const fn hit(_point: CrashPoint) {}
+
+/// Whether a test asked that this COMMIT reports an error, and whether it is durable all the same:
+/// `SCALECTL_TEST_COMMIT_ERROR=kept#N` or `lost#N` means the N-th of this process.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn commit_error() -> Option<bool> {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COMMITS: AtomicU32 = AtomicU32::new(0);
+
+    let wanted = std::env::var("SCALECTL_TEST_COMMIT_ERROR").ok()?;
+    let (word, count) = wanted.split_once('#')?;
+    let commits = COMMITS.fetch_add(1, Ordering::SeqCst) + 1;
+    (count.parse() == Ok(commits)).then_some(word == "kept")
+}
+
+/// None, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn commit_error() -> Option<bool> {
+    None
+}

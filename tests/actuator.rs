@@ -4,3 +4,4 @@
 
 mod binding;
 mod check;
+mod interrupted;

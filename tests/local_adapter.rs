@@ -7,7 +7,7 @@ mod world;
 
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
@@ -192,6 +192,29 @@ fn lookup_says_what_became_of_a_key() {
     assert_eq!((&found["outcome"], &found["result"]), (&json!("applied"), &answer["result"]));
     let foreign = with(lookup(&request, 2), "/ledger/id", json!("l2"));
     assert_eq!(world.call(&foreign)["error"]["code"], "other_ledger");
+}
+
+#[test]
+fn a_copied_folder_is_another_object() {
+    let world = World::new();
+    let first = world.apply("k1", 1);
+    let copy = World::new();
+    #[expect(clippy::disallowed_methods, reason = "it keeps modes and times as a backup does")]
+    let mut cp = Command::new("cp");
+    let copied = cp.arg("-a").arg(world.dir.path().join("web")).arg(copy.dir.path()).status();
+    assert!(copied.expect("cp runs").success());
+    assert_eq!(in_short(&world.call(&first)), "succeeded 1");
+    // The journal of the copy does not know the call, and must not deny it.
+    assert_eq!(copy.call(&lookup(&first, 1))["error"]["code"], "unknown_workload");
+    let uid = |world: &World| world.inspect()["target"]["target_uid"].clone();
+    assert_ne!(uid(&copy), uid(&world));
+    assert_eq!(uid(&copy), uid(&copy), "it is one object from then on");
+    assert_eq!(copy.call(&lookup(&first, 1))["error"]["code"], "other_target");
+    // A folder that was moved is the same one.
+    let moved = World::new();
+    fs::rename(world.dir.path().join("web"), moved.dir.path().join("web")).expect("moved");
+    assert_eq!(moved.call(&lookup(&first, 1))["outcome"], "applied");
+    fs::rename(moved.dir.path().join("web"), world.dir.path().join("web")).expect("moved back");
 }
 
 #[test]

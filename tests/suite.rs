@@ -15,6 +15,7 @@ mod model;
 mod oracle;
 mod policy;
 mod races;
+mod replay;
 mod rules;
 mod scenarios;
 mod standing;

@@ -60,6 +60,23 @@ fn a_reading_that_a_newer_one_has_overtaken_is_taken_again() {
 }
 
 #[test]
+fn a_binding_that_a_newer_one_has_overtaken_is_not_recorded() {
+    let world = World::with_fake();
+    let change = format!("{{ echo 9 >count; {}; }}", colleague(&world, "service bind web"));
+    let slow = format!(
+        "echo >>inspections\nif [ $(wc -l <inspections) = 1 ]; then\n\
+         inspection; was=$value; {change}\n\
+         answer \"$was\"; exit 0; fi\n"
+    );
+    world.write("fake/on-inspect", slow);
+    let bound = world.json("service bind web").exits(0);
+    assert_eq!((bound.at("/changed"), bound.at("/recorded")), (false.into(), "no".into()));
+    assert_eq!(bound.at("/reading/replicas"), 0);
+    assert_eq!(bound.at("/warnings/0/code"), "older_reading");
+    assert_eq!(world.json("service show web").exits(0).at("/service/binding/replicas"), 9);
+}
+
+#[test]
 fn a_wish_that_waits_looks_again_and_refuses_another_count() {
     let world = World::with_fake();
     world.run("service put web --cooldown 2s").exits(0);

@@ -51,10 +51,26 @@ pub enum Program {
         path: PathBuf,
         /// What the file was when it was bound.
         pin: FilePin,
+        /// What the files among the arguments were that it runs, by their absolute paths.
+        scripts: BTreeMap<String, FilePin>,
     },
 }
 
 impl Binding {
+    /// The command line.
+    pub fn words(&self) -> Vec<String> {
+        let program = match &self.program {
+            Program::Bundled(_) => OWN_WORD.to_owned(),
+            Program::Foreign { path, .. } => path.to_string_lossy().into_owned(),
+        };
+        std::iter::once(program).chain(self.args.iter().cloned()).collect()
+    }
+
+    /// Whether both run the same command line, whatever its files hold.
+    pub fn has_words_of(&self, other: &Self) -> bool {
+        self.words() == other.words() && self.environment == other.environment
+    }
+
     /// The child to start, if the program still is what was bound.
     ///
     /// `env` is what [`resolve_env`] answered. `own_exe` and `bundled` are this binary's.
@@ -66,7 +82,11 @@ impl Binding {
     ) -> Result<ChildSpec, BindingError> {
         let program = match &self.program {
             Program::Bundled(pin) => pin.check(bundled).map(|()| own_exe.to_owned())?,
-            Program::Foreign { path, pin } => pin.check(path).map(|()| path.clone())?,
+            Program::Foreign { path, pin, scripts } => {
+                pin.check(path)?;
+                scripts.iter().try_for_each(|(path, pin)| pin.check(Path::new(path)))?;
+                path.clone()
+            }
         };
         env.retain(|(name, _)| !self.environment.keys().any(|fixed| name == fixed.as_str()));
         env.extend(self.environment.iter().map(|(name, value)| (name.into(), value.into())));
@@ -107,29 +127,32 @@ struct StoredBinding {
     environment: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<FilePin>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    scripts: BTreeMap<String, FilePin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bundled: Option<BundledPin>,
 }
 
 impl StoredBinding {
     fn from_binding(binding: &Binding) -> Result<Self, BindingError> {
-        let (program, file, bundled) = match &binding.program {
-            Program::Bundled(pin) => (OWN_WORD.to_owned(), None, Some(pin.clone())),
-            Program::Foreign { path, pin } => {
+        let (args, environment) = (binding.args.clone(), binding.environment.clone());
+        let none = BTreeMap::new();
+        let (program, file, scripts, bundled) = match &binding.program {
+            Program::Bundled(pin) => (OWN_WORD.to_owned(), None, none, Some(pin.clone())),
+            Program::Foreign { path, pin, scripts } => {
                 let text = path.to_str().ok_or_else(|| BindingError::NotUtf8(path.into()))?;
-                (text.to_owned(), Some(pin.clone()), None)
+                (text.to_owned(), Some(pin.clone()), scripts.clone(), None)
             }
         };
-        let (args, environment) = (binding.args.clone(), binding.environment.clone());
-        Ok(Self { program, args, environment, file, bundled })
+        Ok(Self { program, args, environment, file, scripts, bundled })
     }
 
     fn into_binding(self) -> Result<Binding, &'static str> {
         let program = match (self.program.as_str(), self.file, self.bundled) {
-            (OWN_WORD, None, Some(pin)) => Program::Bundled(pin),
-            (OWN_WORD, _, _) => return Err("a bundled program has `bundled` and no `file`"),
+            (OWN_WORD, None, Some(pin)) if self.scripts.is_empty() => Program::Bundled(pin),
+            (OWN_WORD, _, _) => return Err("a bundled program has `bundled` and no file"),
             (path, Some(pin), None) if path.starts_with('/') => {
-                Program::Foreign { path: path.into(), pin }
+                Program::Foreign { path: path.into(), pin, scripts: self.scripts }
             }
             (path, _, _) if path.starts_with('/') => {
                 return Err("a program by path has `file` and no `bundled`");

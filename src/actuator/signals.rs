@@ -47,6 +47,18 @@ impl Signals {
         Some(self.first.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
+    /// Takes what has come as heard and answers the first of it. Children that are started from
+    /// now on are ended only by what comes after: for what must be put right before the end.
+    pub fn heard(&self) -> Option<i32> {
+        let first = self.first();
+        for (_, flag) in &self.flags {
+            flag.store(false, Ordering::SeqCst);
+        }
+        self.first.store(0, Ordering::SeqCst);
+        self.count.store(0, Ordering::SeqCst);
+        first
+    }
+
     /// Readable as soon as a signal has come that nobody has counted.
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
@@ -139,6 +151,11 @@ mod tests {
         signals.pretend(Signal::TERM);
         assert_eq!((signals.count(), signals.first()), (3, Some(Signal::HUP.as_raw())));
         assert!(signals.has_come(Signal::TERM) && !signals.has_come(Signal::INT));
+        assert_eq!(signals.heard(), Some(Signal::HUP.as_raw()));
+        assert_eq!((signals.count(), signals.first(), signals.heard()), (0, None, None));
+        assert!(!signals.has_come(Signal::TERM));
+        signals.pretend(Signal::INT);
+        assert_eq!((signals.count(), signals.first()), (1, Some(Signal::INT.as_raw())));
     }
 
     #[test]

@@ -106,6 +106,9 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
             .hint("nothing was changed; the shapes are shown by")
             .run(context.command(&["policy", "template"])),
         OpError::Binding(error) => of_binding(&error, context),
+        OpError::ActuatorChanged { actuator, words, source } => {
+            Problem::actuator_changed(context, &actuator, &source.to_string(), &words)
+        }
         OpError::Actuator { actuator, op, problem, stderr } => {
             let what = Problem::actuator_unavailable(context, &actuator, op, &problem.to_string());
             let first = stderr.lines().find(|line| !line.trim().is_empty());
@@ -164,7 +167,9 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         ErrorClass::Unavailable => Exit::Unavailable,
         ErrorClass::Unusable => Exit::LedgerUnusable,
     };
-    if let LedgerError::CommitUnknown { command_id, .. } = error {
+    if let LedgerError::CommitUnknown { command_id, .. }
+    | LedgerError::Poisoned { command_id, .. } = error
+    {
         return Problem::unknown_commit(context, command_id, error.to_string(), false);
     }
     let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();
@@ -212,7 +217,10 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         | LedgerError::Failed { .. }
         | LedgerError::Poisoned { .. }
         | LedgerError::Incomplete { .. }
-        | LedgerError::CommitUnknown { .. } => problem("nothing was recorded"),
+        | LedgerError::CommitUnknown { .. } => problem(match context.recorded {
+            Recorded::No => "nothing was recorded",
+            Recorded::Yes | Recorded::Unknown => "nothing more was recorded",
+        }),
     }
 }
 
@@ -225,7 +233,7 @@ fn of_binding(error: &BindingError, context: &ProblemContext) -> Problem {
         BindingError::ActuatorChanged { .. } | BindingError::BundledChanged { .. } => {
             Problem::new("actuator_changed", Exit::Conflict, error.to_string())
                 .applied(context)
-                .hint("if the new program is meant, bind it again with actuator bind")
+                .hint("the file was changed while it was being bound: run this same line again")
         }
         BindingError::Empty | BindingError::NotUtf8(_) => {
             Problem::usage("invalid_command", error.to_string())

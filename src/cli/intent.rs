@@ -156,6 +156,9 @@ struct WithdrawArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// It is a wish of somebody else, and is meant
+    #[arg(long)]
+    supersede: bool,
 }
 
 #[derive(Args)]
@@ -165,6 +168,9 @@ struct AbandonArgs {
     /// Why [env: SCALECTL_REASON]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// It is a wish of somebody else, and is meant
+    #[arg(long)]
+    supersede: bool,
 }
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
@@ -175,14 +181,14 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Withdraw(args) => {
             let key = args.key.resolve(app)?;
             let reason = args.reason.map(detail).transpose()?;
-            let report = intent_withdraw(app.session()?, &key, reason)?;
+            let report = intent_withdraw(app.session()?, &key, reason, args.supersede)?;
             Ok(view::answer(app, &report, super::exit::Exit::Ok))
         }
         Verb::Abandon(args) => {
             let key = args.key.resolve(app)?;
             let reason = reason(args.reason.as_deref(), app)?;
             let text = Detail::cut(reason.as_str());
-            let report = intent_abandon(app.session()?, &key, text)?;
+            let report = intent_abandon(app.session()?, &key, text, args.supersede)?;
             Ok(view::answer(app, &report, super::exit::Exit::Ok))
         }
     }

@@ -219,16 +219,14 @@ impl Problem {
         context: &ProblemContext,
         name: &ActuatorName,
         what: &str,
-        expected: &str,
-        actual: &str,
+        bound: &[String],
     ) -> Self {
-        let message =
-            format!("the {what} of actuator {name} is {actual}, and {expected} was bound");
-        Self::new("actuator_changed", Exit::Conflict, message)
+        let words = ["actuator", "bind", name.as_str(), "--"].into_iter();
+        let words: Vec<&str> = words.chain(bound.iter().map(String::as_str)).collect();
+        Self::new("actuator_changed", Exit::Conflict, format!("actuator {name}: {what}"))
             .applied(context)
-            .values(expected, actual)
-            .hint("if the new program is meant, bind it again")
-            .run(context.command(&["actuator", "bind", name.as_str(), "--", "…"]))
+            .hint("if what is there now is meant, bind it again")
+            .run(context.command(&words))
     }
 
     /// 20: an actuator could not be asked, and nothing was changed through it.

@@ -5,11 +5,13 @@ use serde_json::json;
 
 use super::app::App;
 use super::exit::Exit;
+use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use super::view;
+use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
@@ -71,7 +73,8 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     }
     let session = app.session()?;
     let replayed = if args.wait {
-        replay_until(session, &key, args.timeout, &mut |line| out.progress(line))?
+        let deadline = Deadline::after(args.timeout);
+        replay_until(session, &key, deadline, &mut |line| out.progress(line))?
     } else {
         replay(session, &key)?
     };
@@ -89,14 +92,14 @@ struct Row {
     execution: Execution,
     exit: Exit,
     text: String,
+    /// What was done to its target.
+    effect: Effect,
 }
 
 /// What a replay of many came to.
 #[derive(Default)]
 struct All {
     rows: Vec<Row>,
-    /// What was done to the targets: the least certain of it.
-    effect: Effect,
     /// Whether a commit of it may or may not be durable.
     is_unsure: bool,
     /// What ended it before the last row.
@@ -104,57 +107,93 @@ struct All {
 }
 
 impl All {
-    fn note(&mut self, effect: Effect) {
-        let rank = |effect| match effect {
+    /// Replays one key, of which this run has done `effect`; with a deadline, it waits for what has
+    /// a known end.
+    fn replayed(
+        &mut self,
+        app: &mut App,
+        execution: Execution,
+        effect: Effect,
+        deadline: Option<Deadline>,
+        out: &mut Out,
+    ) -> Result<Row, Fault> {
+        let key = execution.key().clone();
+        let session = app.session()?;
+        // Each row answers for what it did itself.
+        session.effect = effect;
+        let replayed = match deadline {
+            None => replay(session, &key),
+            Some(deadline) => {
+                let mut say = |line: &str| out.progress(&format!("{key}: {line}"));
+                replay_until(session, &key, deadline, &mut say)
+            }
+        };
+        let error = match replayed {
+            Ok(replayed) => {
+                return Ok(Row {
+                    effect: replayed.report.effect,
+                    exit: view::recovered_exit(&replayed.report),
+                    text: replayed.steps.last().cloned().unwrap_or_default(),
+                    execution: replayed.report.execution,
+                });
+            }
+            Err(error) => error,
+        };
+        let effect = session.effect;
+        let ends = ends_all(&error);
+        let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
+        let problem = app.problem(error.into());
+        self.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
+        let row = Row { execution, exit: problem.exit, text: problem.message.clone(), effect };
+        if ends {
+            self.end = Some(problem);
+        } else {
+            out.progress(&format!("{key}: {}", problem.message));
+        }
+        Ok(row)
+    }
+
+    /// What was done to the targets: the least certain of it.
+    fn effect(&self) -> Effect {
+        let rank = |effect: &Effect| match effect {
             Effect::None => 0,
             Effect::Applied => 1,
             Effect::Partial => 2,
             Effect::Unknown => 3,
         };
-        if rank(effect) > rank(self.effect) {
-            self.effect = effect;
-        }
+        self.rows.iter().map(|row| row.effect).max_by_key(rank).unwrap_or_default()
     }
 }
 
 fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
     let found = unfinished(app.session()?, None)?;
     let mut all = All::default();
-    for execution in found {
-        let key = execution.key().clone();
-        if args.dry_run {
+    if args.dry_run {
+        for execution in found {
             let text = next_step(app.session()?, &execution);
-            all.rows.push(Row { execution, exit: Exit::Ok, text });
-            continue;
+            all.rows.push(Row { execution, exit: Exit::Ok, text, effect: Effect::None });
         }
-        // Each row answers for what it did itself.
-        app.session()?.effect = Effect::None;
-        match replay(app.session()?, &key) {
-            Ok(replayed) => {
-                all.note(replayed.report.effect);
-                all.rows.push(Row {
-                    exit: view::recovered_exit(&replayed.report),
-                    text: replayed.steps.last().cloned().unwrap_or_default(),
-                    execution: replayed.report.execution,
-                });
-            }
-            Err(error) => {
-                all.note(app.session()?.effect);
-                let ends = ends_all(&error);
-                let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
-                let problem = problem_of(app, error);
-                all.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
-                let (exit, text) = (problem.exit, problem.message.clone());
-                all.rows.push(Row { execution, exit, text });
-                if ends {
-                    all.end = Some(problem);
-                    break;
-                }
-                out.progress(&format!("{key}: {}", problem.message));
-            }
+        return Ok(answer_of(all, Recorded::No));
+    }
+    for execution in found {
+        let row = all.replayed(app, execution, Effect::None, None, out)?;
+        all.rows.push(row);
+        if all.end.is_some() {
+            break;
         }
     }
-    if !args.dry_run && all.end.is_none() {
+    // Only once nobody waits for it any more: what one row waits for does not hold up the others.
+    let deadline = args.wait.then(|| Deadline::after(args.timeout));
+    for at in 0..all.rows.len() {
+        if all.end.is_some() || deadline.is_none() {
+            break;
+        }
+        if all.rows[at].exit != Exit::Ok {
+            let (execution, effect) = (all.rows[at].execution.clone(), all.rows[at].effect);
+            all.rows[at] = all.replayed(app, execution, effect, deadline, out)?;
+        }
+    }
+    if all.end.is_none() {
         app.session()?.sweep_calls();
     }
     let recorded = match app.opened() {
@@ -176,17 +215,6 @@ fn ends_all(error: &OpError) -> bool {
     }
 }
 
-/// The commit that has poisoned this process may have been one whose failure was only a notice.
-fn problem_of(app: &App, error: OpError) -> Problem {
-    match &error {
-        OpError::Ledger(LedgerError::Poisoned { command_id, .. }) => {
-            let context = app.problem_context();
-            Problem::unknown_commit(&context, command_id, error.to_string(), false)
-        }
-        _ => app.problem(error.into()),
-    }
-}
-
 /// The exit of many: the most serious of them, in the order unknown, attention, the rest by number.
 fn worst(rows: &[Row]) -> Exit {
     let rank = |exit: Exit| match exit {
@@ -199,6 +227,7 @@ fn worst(rows: &[Row]) -> Exit {
 }
 
 fn answer_of(all: All, recorded: Recorded) -> Answer {
+    let effect = all.effect();
     let rows = &all.rows;
     let mut table = Table::new([
         Column::left("SERVICE"),
@@ -229,7 +258,7 @@ fn answer_of(all: All, recorded: Recorded) -> Answer {
         None => Answer::ending(worst(rows)),
     }
     .recorded(recorded)
-    .applied(view::applied(all.effect))
+    .applied(view::applied(effect))
     .noun("replays", &views);
     answer.changed = recorded == Recorded::Yes;
     for row in rows {

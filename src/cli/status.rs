@@ -10,6 +10,7 @@ use super::output::{Answer, Out};
 use super::table::{Cell, Column, Table, Tone};
 use super::view;
 use crate::domain::id::ServiceName;
+use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::service::RegisteredMode;
 use crate::domain::scale::state::ServiceHead;
@@ -53,6 +54,15 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         app.session()?.load_service(service)?;
     }
     let rows = rows(app.session()?, &args.services)?;
+    for row in &rows {
+        let phase = row.execution.as_ref().map(|execution| &execution.phase);
+        if let Some(
+            Phase::Started { call } | Phase::RecoveryPending { pending: Pending { call, .. } },
+        ) = phase
+        {
+            app.session()?.tell_unreadable(call);
+        }
+    }
     let session = app.session()?;
     let now = session.now();
     let identity = session.ledger.identity().clone();

@@ -21,7 +21,8 @@ pub enum ErrorClass {
 /// Why the ledger could not be read or written.
 ///
 /// Every variant but [`LedgerError::CommitUnknown`] and those of a ledger that was just made means
-/// that nothing was recorded.
+/// that nothing was recorded by this write; [`LedgerError::Poisoned`] says that of an earlier one
+/// nobody knows.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum LedgerError {
@@ -129,7 +130,9 @@ impl LedgerError {
     pub const fn class(&self) -> ErrorClass {
         match self {
             Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
-            Self::CommitUnknown { .. } | Self::NameUnknown { .. } => ErrorClass::Unknown,
+            Self::CommitUnknown { .. } | Self::NameUnknown { .. } | Self::Poisoned { .. } => {
+                ErrorClass::Unknown
+            }
             Self::Busy { .. } => ErrorClass::Unavailable,
             Self::Missing { .. }
             | Self::SideFile { .. }
@@ -145,7 +148,6 @@ impl LedgerError {
             | Self::Nonsense { .. }
             | Self::Full { .. }
             | Self::Failed { .. }
-            | Self::Poisoned { .. }
             | Self::Incomplete { .. }
             | Self::Illegal { .. } => ErrorClass::Unusable,
         }

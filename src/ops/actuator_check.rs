@@ -7,8 +7,10 @@
 //! workload that was checked may remember that identity and its fences: it is for checks only.
 //!
 //! Policy is asked for `administer`: a check changes no service, and there is no service to name in
-//! another question. After a crash the workload is left at a count of the check, and the next check
-//! begins there; its fences are above the older ones, because their epoch is the clock's.
+//! another question. What changes the count goes under a guard, as every call does: it ends with
+//! its deadline or with this process. A signal first has the count brought back. After a crash the
+//! workload is left at a count of the check, and the next check begins there; its fences are above
+//! the older ones, because their epoch is the clock's.
 
 mod probe;
 mod promises;
@@ -16,7 +18,7 @@ mod rows;
 
 use serde::Serialize;
 
-use super::actuator_put::may_administer;
+use super::administer::may_administer;
 use super::error::OpError;
 use super::report::Effect;
 use super::session::Session;
@@ -117,9 +119,22 @@ impl CheckPlan {
     }
 
     /// Makes the check.
-    pub fn run(self, session: &Session) -> Result<CheckReport, OpError> {
+    ///
+    /// A signal ends it, but not before the workload is as it was found, which is said beside.
+    pub fn run(self, session: &mut Session) -> Result<CheckReport, OpError> {
         let probe = Probe::new(session, &self)?;
-        Rows::new(probe, self).run()
+        let mut rows = Rows::new(probe, self);
+        let run = rows.run();
+        if let Err(OpError::Interrupted { .. }) = &run
+            && rows.probe.effect != Effect::None
+        {
+            match rows.bring_back() {
+                Ok(said) => session.notice("left_as_found", said),
+                Err(said) => session.notice("not_left_as_found", said),
+            }
+        }
+        session.effect = rows.probe.effect;
+        run.map(|()| rows.into_report())
     }
 }
 

@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::administer::may_administer;
 use super::ask::{bundled_pin, describe};
 use super::error::OpError;
 use super::session::Session;
 use crate::actuator::bindings::{self, BindSite, Binding};
-use crate::actuator::protocol;
-use crate::domain::id::ActuatorName;
+use crate::actuator::protocol::{self, PartialTarget};
+use crate::domain::id::{ActuatorName, TargetUid, WorkloadId};
 use crate::domain::registry::RegistryBody;
 use crate::domain::scale::event::Stamped;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -72,52 +74,133 @@ pub fn actuator_put(
         timeout_ms,
     };
     let decision = may_administer(session, PolicyAction::Register, name.as_str())?;
-    let ledger_id = session.ledger.identity().ledger_id.clone();
+    // What promises other things is refused below, whatever it finds.
+    let keeps_promises = |before: &Option<RegisteredActuator>| {
+        before.as_ref().is_none_or(|before| {
+            before.adapter == actuator.adapter && before.capabilities == actuator.capabilities
+        })
+    };
+    let found = if keeps_promises(&existing) {
+        found_targets(session, &actuator, &binding)?
+    } else {
+        Vec::new()
+    };
     let bindings_file = session.place.bindings_file();
-    if existing.as_ref() == Some(&actuator) {
-        bindings::put(&bindings_file, &ledger_id, name, &binding)?;
-        return Ok(RegisteredHere { actuator, changed: false });
-    }
     let mut txn = session.ledger.write(Session::command_id()?)?;
     let now = session.clock.now();
-    if let Some(before) = txn.actuator(name)?
-        && (before.adapter != actuator.adapter || before.capabilities != actuator.capabilities)
-    {
-        refuse_in_flight(&txn, name, now)?;
-    }
+    let before = txn.actuator(name)?;
+    let found = if keeps_promises(&before) { found } else { Vec::new() };
+    refuse_in_flight(&txn, name, &found, now)?;
     // Under the write lock: nothing can have started with the other command in between.
+    let ledger_id = txn.identity().ledger_id.clone();
     bindings::put(&bindings_file, &ledger_id, name, &binding)?;
+    if before.as_ref() == Some(&actuator) {
+        return Ok(RegisteredHere { actuator, changed: false });
+    }
     let body = RegistryBody::ActuatorRegistered { actuator: actuator.clone(), decision };
     txn.append_registry(&Stamped { at: now, by: session.by.clone(), body })?;
     let _committed = txn.commit()?;
     Ok(RegisteredHere { actuator, changed: true })
 }
 
-/// Who carries a wish out does not become another under a call: it would be asked what became of
-/// what it has never heard of, and would say "never" in good faith.
-fn refuse_in_flight(
+/// What is in flight of the services that an actuator serves.
+fn in_flight(
     read: &ReadTxn<'_>,
     name: &ActuatorName,
     now: Timestamp,
-) -> Result<(), OpError> {
+) -> Result<Vec<Execution>, OpError> {
     let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
-    let in_flight: Vec<_> =
-        read.executions(&filter)?.into_iter().filter(|it| it.is_in_flight(now)).collect();
-    for execution in in_flight {
-        let service = &execution.intent.service;
-        let head = read.service_state(service, &[])?.head;
-        if head.registration.is_some_and(|it| it.actuator.as_ref() == Some(name)) {
-            return Err(Rejection::InFlight {
-                service: service.clone(),
-                revision: execution.revision(),
-                key: execution.key().clone(),
-                state: execution.phase.as_str(),
-                held: execution.live_lease(now).cloned(),
-            }
-            .into());
+    let mut found = Vec::new();
+    for execution in read.executions(&filter)? {
+        let head = read.service_state(&execution.intent.service, &[])?.head;
+        let is_served = head.registration.is_some_and(|it| it.actuator.as_ref() == Some(name));
+        if is_served && execution.is_in_flight(now) {
+            found.push(execution);
         }
     }
-    Ok(())
+    Ok(found)
+}
+
+fn refused_in_flight(execution: &Execution, now: Timestamp) -> OpError {
+    Rejection::InFlight {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        key: execution.key().clone(),
+        state: execution.phase.as_str(),
+        held: execution.live_lease(now).cloned(),
+    }
+    .into()
+}
+
+/// The object that a wish in flight was made on, as a command was seen to find it.
+struct FoundTarget {
+    workload: WorkloadId,
+    uid: TargetUid,
+}
+
+/// Refuses while anything is in flight on an object that was not found.
+fn refuse_in_flight(
+    read: &ReadTxn<'_>,
+    name: &ActuatorName,
+    found: &[FoundTarget],
+    now: Timestamp,
+) -> Result<(), OpError> {
+    let is_found = |execution: &Execution| {
+        let target = &execution.intent.wish.target;
+        found.iter().any(|it| it.workload == target.workload_id && it.uid == target.target_uid)
+    };
+    match in_flight(read, name, now)?.iter().find(|execution| !is_found(execution)) {
+        Some(execution) => Err(refused_in_flight(execution, now)),
+        None => Ok(()),
+    }
+}
+
+/// Who carries a wish out does not become another under a call, nor does where: it would be asked
+/// what became of what it has never heard of, and would say "never" in good faith. So a command
+/// must find the very objects that are in flight. One that can read nothing must be the one that
+/// was bound, unless it is never asked what became of a call.
+fn found_targets(
+    session: &mut Session,
+    actuator: &RegisteredActuator,
+    binding: &Binding,
+) -> Result<Vec<FoundTarget>, OpError> {
+    let now = session.now();
+    let in_flight = in_flight(&session.ledger.read()?, &actuator.name, now)?;
+    let can = actuator.capabilities;
+    let mut found = Vec::new();
+    for execution in &in_flight {
+        let target = &execution.intent.wish.target;
+        if can.inspect {
+            let asker = session.asker_by(actuator, binding)?;
+            let uid = asker.inspect(&PartialTarget::from(target))?.target.target_uid;
+            if uid != target.target_uid {
+                return Err(other_target(execution, &uid));
+            }
+        } else if (can.lookup || can.fence || can.deduplicates_execution_key)
+            && !session.is_bound_alike(&actuator.name, binding)
+        {
+            return Err(refused_in_flight(execution, now));
+        }
+        let (workload, uid) = (target.workload_id.clone(), target.target_uid.clone());
+        found.push(FoundTarget { workload, uid });
+    }
+    Ok(found)
+}
+
+fn other_target(execution: &Execution, found: &TargetUid) -> OpError {
+    let (service, revision) = (&execution.intent.service, execution.revision());
+    let target = &execution.intent.wish.target;
+    OpError::Usage {
+        code: "other_target",
+        message: format!(
+            "the command finds {} as {found}; {service}@{revision}, which is in flight, is for {}",
+            target.workload_id, target.target_uid
+        ),
+        hint: Some(format!(
+            "bind the command that serves {}, or end {service}@{revision} first",
+            target.target_uid
+        )),
+    }
 }
 
 /// Binds a registered actuator to a command of this host. The command must be that actuator.
@@ -148,8 +231,13 @@ pub fn actuator_bind(
             hint: Some("actuator put registers what a command declares, and binds it".to_owned()),
         });
     }
-    let ledger_id = session.ledger.identity().ledger_id.clone();
-    bindings::put(&session.place.bindings_file(), &ledger_id, name, &binding)?;
+    let found = found_targets(session, &actuator, &binding)?;
+    let bindings_file = session.place.bindings_file();
+    let txn = session.ledger.write(Session::command_id()?)?;
+    let now = session.clock.now();
+    refuse_in_flight(&txn, name, &found, now)?;
+    // Under the write lock: nothing can have started with the other command in between.
+    bindings::put(&bindings_file, &txn.identity().ledger_id.clone(), name, &binding)?;
     Ok(actuator)
 }
 
@@ -183,39 +271,4 @@ fn introduced(
 /// What a command may see before it has said what it needs: enough to be started at all.
 fn first_environment() -> Vec<String> {
     ["HOME", "PATH", "LANG", "TMPDIR"].map(str::to_owned).to_vec()
-}
-
-/// The question whether this person may change the ledger itself.
-pub(crate) fn ledger_query(session: &Session, action: PolicyAction) -> PolicyQuery {
-    PolicyQuery {
-        actor: session.by.actor.to_string(),
-        action,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: "cli".to_owned(),
-        reason: None,
-        controller: None,
-        os_user: Some(session.by.os_user.clone()),
-        at: session.now(),
-    }
-}
-
-/// Whether policy lets this person change the ledger itself.
-pub(crate) fn may_administer(
-    session: &mut Session,
-    action: PolicyAction,
-    subject: &str,
-) -> Result<PolicyAnswer, OpError> {
-    let query = ledger_query(session, action);
-    let answer = session.ask_policy(&query)?;
-    if answer.allowed {
-        return Ok(answer);
-    }
-    Err(Rejection::Denied {
-        actor: session.by.actor.to_string(),
-        subject: subject.to_owned(),
-        answer: Box::new(answer),
-    }
-    .into())
 }

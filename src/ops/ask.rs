@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
-use crate::actuator::error::SpawnError;
+use crate::actuator::error::{BindingError, SpawnError};
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
@@ -45,7 +45,17 @@ impl Session {
     ) -> Result<ChildSpec, OpError> {
         let ledger_id = &self.ledger.identity().ledger_id;
         let binding = bindings::find(&self.place.bindings_file(), ledger_id, &actuator.name)?;
-        self.child_spec(&binding, &actuator.environment)
+        self.child_spec(&binding, &actuator.environment).map_err(|error| match error {
+            OpError::Binding(
+                source @ (BindingError::ActuatorChanged { .. }
+                | BindingError::BundledChanged { .. }),
+            ) => OpError::ActuatorChanged {
+                actuator: actuator.name.clone(),
+                words: binding.words(),
+                source,
+            },
+            error => error,
+        })
     }
 
     /// Whether an actuator has a command on this host.
@@ -68,6 +78,23 @@ impl Session {
     /// Ways to ask an actuator.
     pub(crate) fn asker<'s>(&self, actuator: &'s RegisteredActuator) -> Result<Asker<'s>, OpError> {
         Ok(Asker { actuator, spec: self.bound_command(actuator)?, ledger: self.wire_identity() })
+    }
+
+    /// Ways to ask an actuator by a command that may not be bound yet.
+    pub(crate) fn asker_by<'s>(
+        &self,
+        actuator: &'s RegisteredActuator,
+        binding: &bindings::Binding,
+    ) -> Result<Asker<'s>, OpError> {
+        let spec = self.child_spec(binding, &actuator.environment)?;
+        Ok(Asker { actuator, spec, ledger: self.wire_identity() })
+    }
+
+    /// Whether the command that is bound on this host has the same words.
+    pub(crate) fn is_bound_alike(&self, name: &ActuatorName, binding: &bindings::Binding) -> bool {
+        let ledger_id = &self.ledger.identity().ledger_id;
+        bindings::find(&self.place.bindings_file(), ledger_id, name)
+            .is_ok_and(|bound| bound.has_words_of(binding))
     }
 
     /// The registered actuator of that name.

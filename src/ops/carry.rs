@@ -217,15 +217,17 @@ impl Session {
             }
             .into());
         }
-        match &execution.phase {
-            Phase::Failed { retry_at } if self.now() < *retry_at => Err(Rejection::RetryLater {
+        if let Phase::Failed { retry_at } = &execution.phase
+            && self.now() < *retry_at
+        {
+            return Err(Rejection::RetryLater {
                 service: registration.service.clone(),
                 revision: execution.revision(),
                 retry_at: *retry_at,
             }
-            .into()),
-            _ => Ok(()),
+            .into());
         }
+        Ok(())
     }
 
     fn gather(
@@ -345,11 +347,7 @@ fn no_actuator(state: &ServiceState) -> OpError {
 
 fn effect_of(end: &CallEnd) -> Effect {
     match end {
-        CallEnd::Answered { result, .. } if result.scaled() => Effect::Applied,
-        CallEnd::Answered { result, .. } => match result.error_code() {
-            Some(code) if code.as_str() == "partly_applied" => Effect::Partial,
-            _ => Effect::None,
-        },
+        CallEnd::Answered { result, .. } => Effect::of_result(result),
         CallEnd::NotStarted { .. } => Effect::None,
         CallEnd::Unknown { .. } => Effect::Unknown,
     }

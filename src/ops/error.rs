@@ -69,6 +69,16 @@ pub enum OpError {
     /// No command serves the actuator on this host, or not the one that was bound.
     #[error(transparent)]
     Binding(#[from] BindingError),
+    /// What is bound on this host is not what it was when it was bound.
+    #[error("{source}")]
+    ActuatorChanged {
+        /// The actuator.
+        actuator: ActuatorName,
+        /// The command line that was bound.
+        words: Vec<String>,
+        /// What differs.
+        source: BindingError,
+    },
     /// The actuator could not be asked.
     #[error("asking actuator {actuator} to {op}: {problem}")]
     Actuator {

@@ -9,8 +9,8 @@ use crate::actuator::host::{Whereabouts, has_lived_since, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
+use crate::domain::scale::decide::in_progress;
 use crate::domain::scale::execution::{Execution, Phase};
-use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -35,14 +35,18 @@ pub(crate) enum End {
 
 impl Session {
     /// Proves the end of a call, ending what is left of it where its guard is dead.
-    pub(crate) fn prove_end(&self, call: &Call) -> Result<End, OpError> {
+    fn prove_end(&mut self, call: &Call) -> Result<End, OpError> {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
             Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
             Whereabouts::Elsewhere => Ok(End::Unprovable),
             Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id) {
                 Ok(CallProof::Alive) => Ok(End::Alive),
                 // A file that makes no sense proves as little as none: time has to.
-                Ok(CallProof::NoFile) | Err(CallError::Nonsense { .. }) => Ok(End::Unprovable),
+                Err(CallError::Nonsense { .. }) => {
+                    self.tell_unreadable(call);
+                    Ok(End::Unprovable)
+                }
+                Ok(CallProof::NoFile) => Ok(End::Unprovable),
                 Err(error) => Err(error.into()),
                 Ok(CallProof::Ended { at, how }) => Ok(End::Proved {
                     at,
@@ -56,6 +60,19 @@ impl Session {
                     },
                 }),
             },
+        }
+    }
+
+    /// Says beside the answer, once, that the file of a call on this host proves nothing.
+    pub fn tell_unreadable(&mut self, call: &Call) {
+        const CODE: &str = "call_file_unreadable";
+        if whereabouts(&self.place.host_key, &call.holder.host_key) != Whereabouts::Here {
+            return;
+        }
+        let Err(error) = calls::look(&self.place.calls_dir(), &call.call_id) else { return };
+        let text = format!("{error}; it cannot tell whether the call has ended");
+        if !self.notices.iter().any(|notice| notice.code == CODE && notice.text == text) {
+            self.notice(CODE, text);
         }
     }
 
@@ -93,17 +110,17 @@ impl Session {
             return Report::replay(self, execution.key());
         };
         if self.holder_lives(call) {
-            return Err(Self::in_progress(execution));
+            return Err(in_progress(execution).into());
         }
         let (end, ended_at) = match self.prove_end(call)? {
-            End::Alive => return Err(Self::in_progress(execution)),
+            End::Alive => return Err(in_progress(execution).into()),
             End::Proved { at, not_started: Some(why) } => {
                 (CallEnd::NotStarted { detail: Detail::cut(&why) }, Some(at))
             }
             End::Proved { at, not_started: None } => (lost("its command is gone"), Some(at)),
             // Elsewhere, the lease is the sign of life; after it, only the deadline proves an end.
             End::Unprovable if execution.live_lease(self.now()).is_some() => {
-                return Err(Self::in_progress(execution));
+                return Err(in_progress(execution).into());
             }
             End::Unprovable => (lost("its command gives no sign of life"), None),
         };
@@ -125,13 +142,13 @@ impl Session {
         key: &ExecutionKey,
     ) -> Result<(ServiceState, Execution), OpError> {
         let (state, execution) = self.load(key)?;
-        match &execution.phase {
-            Phase::Started { call } if self.call_seems_ended(call) => {
-                self.record_loss(&execution)?;
-                self.load(key)
-            }
-            _ => Ok((state, execution)),
+        if let Phase::Started { call } = &execution.phase
+            && self.call_seems_ended(call)
+        {
+            self.record_loss(&execution)?;
+            return self.load(key);
         }
+        Ok((state, execution))
     }
 
     /// Records, of a call that was given up, that its end has now been proved.
@@ -186,20 +203,6 @@ impl Session {
             self.notice("call_file_left", format!("a call's file was left behind: {error}"));
         }
         self.sweep_stderr();
-    }
-
-    fn in_progress(execution: &Execution) -> OpError {
-        match &execution.lease {
-            Some(held) => Rejection::InProgress {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                held: Box::new(held.clone()),
-            }
-            .into(),
-            None => OpError::Internal {
-                what: format!("{} is started without a lease", execution.key()),
-            },
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `policy put`: another policy, from now on.
 
-use super::actuator_put::{ledger_query, may_administer};
+use super::administer::{ledger_query, may_administer};
 use super::error::OpError;
 use super::session::Session;
 use crate::domain::digest::Digest;

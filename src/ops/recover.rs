@@ -29,7 +29,7 @@ pub struct Replayed {
 pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
     let mut steps = Vec::new();
     let mut recorded = false;
-    let mut effect = Effect::None;
+    let mut effect = session.effect;
     let mut has_read = false;
     for _ in 0..STEPS_MAX {
         let (_, execution) = session.load(key)?;
@@ -44,6 +44,11 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
         recorded |= report.recorded;
         if report.effect != Effect::None {
             effect = report.effect;
+        } else if effect == Effect::Unknown
+            && let Some(settled) = settled_effect(&report.execution)
+        {
+            // What this run had called, and could not tell, it has found out.
+            (effect, session.effect) = (settled, settled);
         }
         if !report.recorded {
             break;
@@ -52,6 +57,24 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     let report = Report::replay(session, key)?;
     let reply = if recorded { crate::domain::scale::decide::Reply::Done } else { report.reply };
     Ok(Replayed { steps, report: Report { reply, recorded, effect, ..report } })
+}
+
+/// What the last call did to the target; none while nobody knows.
+fn settled_effect(execution: &Execution) -> Option<Effect> {
+    match &execution.phase {
+        Phase::Started { .. } | Phase::RecoveryPending { .. } => None,
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Failed { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => {
+            execution.result.as_ref().map(|recorded| Effect::of_result(&recorded.result))
+        }
+    }
 }
 
 /// When the next reading of a success may be taken; none where none was taken yet.

@@ -52,10 +52,9 @@ pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpE
 pub fn replay_until(
     session: &mut Session,
     key: &ExecutionKey,
-    timeout: DurationMs,
+    deadline: Deadline,
     say: &mut dyn FnMut(&str),
 ) -> Result<Replayed, OpError> {
-    let deadline = Deadline::after(timeout);
     let mut steps: Vec<String> = Vec::new();
     let mut said = String::new();
     let mut patience = ASK_MIN;
@@ -128,11 +127,12 @@ fn await_news(
         let left = u64::try_from(end.remaining().as_millis()).unwrap_or(u64::MAX);
         pause(DurationMs::from_millis(left + 1).min(LOOK), deadline)?;
         let (_, execution) = session.load(key)?;
-        match &execution.phase {
-            Phase::Started { call } if session.call_seems_ended(call) => return Ok(()),
-            Phase::RecoveryPending { .. } => session.record_end(&execution)?,
-            _ => {}
+        if let Phase::Started { call } = &execution.phase
+            && session.call_seems_ended(call)
+        {
+            return Ok(());
         }
+        session.record_end(&execution)?;
         if session.load(key)?.1 != before {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use super::session::{Session, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
 
@@ -37,6 +38,17 @@ pub struct Report {
     pub effect: Effect,
 }
 
+impl Effect {
+    /// What a known result means for the target.
+    pub(crate) fn of_result(result: &ActuationResult) -> Self {
+        match result.error_code() {
+            _ if result.scaled() => Self::Applied,
+            Some(code) if code.as_str() == "partly_applied" => Self::Partial,
+            Some(_) | None => Self::None,
+        }
+    }
+}
+
 impl Session {
     /// Takes a failure that came after the target was changed for what it is: a thing that could
     /// not be confirmed, said beside the answer. The exit code must not deny the change.
@@ -45,7 +57,7 @@ impl Session {
             error,
             OpError::Interrupted { .. }
                 | OpError::Unrecorded { .. }
-                | OpError::Ledger(LedgerError::CommitUnknown { .. })
+                | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. })
         );
         if effect != Effect::Applied || is_own {
             return Err(error);

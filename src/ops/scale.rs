@@ -266,12 +266,9 @@ impl Run<'_> {
             let report = self.session.confirm(key)?;
             self.note(&report);
             let execution = &report.execution;
-            match &execution.phase {
-                Phase::Succeeded | Phase::Observed => {}
-                _ => {
-                    self.say_verified(&report);
-                    return self.finished(key);
-                }
+            if !matches!(execution.phase, Phase::Succeeded | Phase::Observed) {
+                self.say_verified(&report);
+                return self.finished(key);
             }
             // Somebody else changes the count: waiting longer would only hide it.
             if execution.drift || self.deadline.is_past() {

@@ -33,6 +33,11 @@ pub fn service_bind(
     let (reading, transition) = session.bind(service, state, accept_uid)?.ok_or_else(|| {
         OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
     })?;
+    let bound_at = transition.state.head.binding.as_ref().map(|binding| binding.read_at);
+    if transition.reply == Reply::Unchanged && Some(reading.began_at) < bound_at {
+        let text = "a newer reading was recorded meanwhile, and is what is bound";
+        session.notice("older_reading", text);
+    }
     Ok(Bound { changed: transition.committed.is_some(), head: transition.state.head, reading })
 }
 
@@ -88,6 +93,7 @@ impl Session {
                 service: service.clone(),
                 reading: reading.clone(),
                 began_after_serial: state.head.reading_serial,
+                bound_before: state.head.binding.clone(),
                 accept_uid: accept_uid.cloned(),
             };
             let transition = self.transition(service, &[], |_, _| Ok(command))?;

@@ -53,13 +53,13 @@ pub fn settle(
         }
     }
     let (_, execution) = session.load(key)?;
-    match &execution.phase {
-        Phase::RecoveryPending { pending } => Err(Rejection::QuietTime {
-            service: execution.intent.service.clone(),
-            revision: execution.revision(),
-            until: pending.quiet_until(execution.intent.terms.quiet_ms),
-        }
-        .into()),
-        _ => Report::replay(session, key),
+    let Phase::RecoveryPending { pending } = &execution.phase else {
+        return Report::replay(session, key);
+    };
+    Err(Rejection::QuietTime {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        until: pending.quiet_until(execution.intent.terms.quiet_ms),
     }
+    .into())
 }

@@ -93,6 +93,29 @@ fn a_changed_program_is_not_run() {
 }
 
 #[test]
+fn a_changed_script_of_an_interpreter_is_not_run() {
+    let world = serviced();
+    let script = |more: &str| {
+        let text = format!("exec /bin/sh '{}' # {more}\n", fake_actuator().display());
+        world.write("my act.txt", text)
+    };
+    script("1");
+    let put = ["actuator", "put", "mine", "--", "/bin/sh", "-e", "my act.txt"];
+    world.run_args(&put).exits(0);
+    script("2");
+    let before = (world.events(), world.fake_log("calls"));
+    let ran = world.json("actuate k1 --controller ops").exits(10);
+    assert_eq!(ran.at("/error/code"), "actuator_changed");
+    assert_eq!((world.events(), world.fake_log("calls")), before);
+    // The line that it says binds what is there now.
+    let next = ran.at("/error/next/0");
+    let words: Vec<&str> = next.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(words.contains(&world.path("my act.txt").to_str().unwrap()), "{words:?}");
+    world.run_args(&words[1..]).exits(0);
+    world.run("actuate k1 --controller ops").exits(0);
+}
+
+#[test]
 fn an_unbound_actuator_is_not_found_until_it_is_bound() {
     let mut world = serviced();
     let before = (world.events(), world.fake_log("calls"));
@@ -126,6 +149,79 @@ fn a_command_of_another_actuator_is_not_bound() {
     world.run("actuator bind nobody -- ./mine.sh").exits(24);
     let ran = world.json("actuator bind mine -- ./not-there.sh").exits(24);
     assert_eq!(ran.at("/error/code"), "program_not_found");
+}
+
+const LOCAL: [&str; 9] = [
+    "scalectl",
+    "actuator",
+    "run",
+    "local",
+    "--command",
+    "sleep 300",
+    "--grace",
+    "1s",
+    "--state-dir",
+];
+
+#[test]
+fn a_command_that_finds_another_target_is_not_bound_under_a_call() {
+    let mut world = World::with_local();
+    world.run("intent put web --replicas 2 --key k1 --reason x").exits(0);
+    world.set("SCALECTL_TEST_CRASH", "after_answer#1");
+    assert_eq!(world.run("actuate k1 --controller ops").code, None, "it died with the answer");
+    world.unset("SCALECTL_TEST_CRASH");
+    let (bound, events) = (bindings(&world), world.events());
+    copy(&world.path("procs"), &world.path("copied"));
+    // A new folder has never been the target; a copy does not know what came after it.
+    for state_dir in ["./elsewhere", "./copied"] {
+        for verb in ["bind", "put"] {
+            let line = [&["-o", "json", "actuator", verb, "procs", "--"], &LOCAL[..], &[state_dir]];
+            let ran = world.run_args(&line.concat()).exits(2).says("which is in flight");
+            assert_eq!(ran.at("/error/code"), "other_target", "{verb} {state_dir}");
+        }
+    }
+    assert_eq!((bindings(&world), world.events()), (bound, events));
+    // The same folder by another command line is the target still.
+    let put = [&["actuator", "bind", "procs", "--"], &LOCAL[..], &["./procs", "--settle", "50ms"]];
+    world.run_args(&put.concat()).exits(0);
+    let replayed = world.json("replay k1").exits(0);
+    assert_eq!(replayed.at("/execution/outcome"), "converged");
+    // With nothing in flight another target is bound, and seen to be another when it is read.
+    let put = [&["actuator", "bind", "procs", "--"], &LOCAL[..], &["./copied"]];
+    world.run_args(&put.concat()).exits(0);
+    assert_eq!(world.json("service bind web").exits(10).at("/error/code"), "target_changed");
+    let put = [&["actuator", "bind", "procs", "--"], &LOCAL[..], &["./procs"]];
+    world.run_args(&put.concat()).exits(0);
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success());
+}
+
+#[test]
+fn a_command_that_reads_nothing_stays_the_same_under_a_call() {
+    let mut world = World::new();
+    world.init_fake_that(&["lookup"]);
+    world
+        .run(&format!(
+            "{} --cluster fake --runtime sh --target-uid fake:web --target-version 1",
+            crate::support::SERVICE
+        ))
+        .exits(0);
+    world.run("intent put web --replicas 3 --key k1 --reason x").exits(0);
+    world.set("SCALECTL_TEST_CRASH", "after_answer#1");
+    assert_eq!(world.run("actuate k1 --controller ops").code, None);
+    world.unset("SCALECTL_TEST_CRASH");
+    program(&world, "mine.sh");
+    for verb in ["bind", "put"] {
+        let ran = world.json(&format!("actuator {verb} fake -- ./mine.sh")).exits(11);
+        assert_eq!(ran.at("/error/code"), "in_flight", "{verb}");
+    }
+    let fake = fake_actuator();
+    world.run(&format!("actuator bind fake -- /bin/sh {}", fake.display())).exits(0);
+    world.run("replay k1").exits(0);
+    world.run("actuator bind fake -- ./mine.sh").exits(0);
 }
 
 #[test]

@@ -216,9 +216,11 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         Order::Put { wish } | Order::Rewish { wish } | Order::Outdated { wish } => {
             put(setup, *wish, order)
         }
-        Order::Withdraw { .. } => Command::Withdraw { key: id(&key), reason: None },
+        Order::Withdraw { .. } => {
+            Command::Withdraw { key: id(&key), reason: None, supersede: true }
+        }
         Order::Abandon { .. } => {
-            Command::Abandon { key: id(&key), reason: Detail::cut("given up") }
+            Command::Abandon { key: id(&key), reason: Detail::cut("given up"), supersede: true }
         }
         Order::Simulate { .. } => Command::Simulate { key: id(&key), controller: id("writer") },
         Order::Acquire { host, real, .. } => Command::AcquireLease {

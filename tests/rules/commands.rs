@@ -23,6 +23,12 @@ impl World {
         words.number("began").unwrap_or(self.state.head.reading_serial)
     }
 
+    /// What is read now, or, with `early=N`, what was begun to be read N seconds ago.
+    pub(super) fn reading_of(&self, words: &Words<'_>) -> Reading {
+        let early = DurationMs::from_secs(words.number("early").unwrap_or(0));
+        Reading { began_at: self.now.minus(early), ..self.reading() }
+    }
+
     pub(super) fn put(&mut self, verb: &str, words: &Words<'_>) -> PutIntent {
         let replicas = count(words.first_number().expect("a count"));
         let retry_policy = words.number("tries").map(|tries| RetryPolicy {

@@ -42,6 +42,26 @@ fn a_recreated_target_is_accepted_by_name_and_ends_what_was_put_for_the_old_one(
 }
 
 #[test]
+fn of_two_bindings_that_overlapped_the_one_that_began_later_holds() {
+    run(
+        "",
+        "wait 10s\n target 4\n bind : done
+         target 3\n bind overlapped early=1 : unchanged
+         put a 5 count=4 : done accepted",
+    );
+    run("", "wait 10s\n target 4\n bind : done\n target 3\n bind overlapped : done");
+    // A clock that was ahead holds nobody up who began after that was recorded.
+    run("", "wait 10s\n target 4\n bind : done\n target 3\n bind early=1 : done");
+    // Another object is looked at again.
+    run("", "wait 10s\n bind : done\n recreate u2\n bind overlapped early=1 : stale_reading");
+    run(
+        "",
+        "wait 10s\n bind\n recreate u2\n bind overlapped early=1 accept=u2 : stale_reading
+         bind accept=u2 : done",
+    );
+}
+
+#[test]
 fn the_owner_of_the_count_decides() {
     run("mode=external_hpa no_actuator", "put a 5 : external_owner");
     run("mode=external_keda no_actuator", "put a 5 dry : external_owner");

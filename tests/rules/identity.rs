@@ -74,6 +74,21 @@ fn every_premise_is_held() {
 }
 
 #[test]
+fn another_persons_wish_is_taken_back_or_given_up_only_on_purpose() {
+    run(
+        "",
+        "put a 5\n actor bob\n withdraw a : others_intent\n withdraw a supersede : done withdrawn
+         withdraw a : unchanged",
+    );
+    run(
+        "",
+        "put a 5\n start a\n actor bob\n fail a\n abandon a : others_intent
+         abandon a supersede : done verified(failed):abandoned\n abandon a : unchanged",
+    );
+    run("", "actor bob\n put a 5\n withdraw a : done withdrawn");
+}
+
+#[test]
 fn another_persons_wish_is_ended_only_on_purpose() {
     run(
         "",

@@ -131,14 +131,21 @@ impl World {
             },
             "bind" => Command::BindTarget {
                 service: id("web"),
-                reading: self.reading(),
+                reading: self.reading_of(words),
                 began_after_serial: self.serial(words),
+                bound_before: self.state.head.binding.clone().filter(|_| !words.has("overlapped")),
                 accept_uid: words.value("accept").map(id),
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),
             "start" => Command::Start(Box::new(self.start(words))),
-            "withdraw" => Command::Withdraw { key: key(), reason: None },
-            "abandon" => Command::Abandon { key: key(), reason: Detail::cut("given up") },
+            "withdraw" => {
+                Command::Withdraw { key: key(), reason: None, supersede: words.has("supersede") }
+            }
+            "abandon" => Command::Abandon {
+                key: key(),
+                reason: Detail::cut("given up"),
+                supersede: words.has("supersede"),
+            },
             "simulate" => Command::Simulate { key: key(), controller: controller(words) },
             "acquire" => Command::AcquireLease {
                 key: key(),

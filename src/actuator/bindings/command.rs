@@ -44,6 +44,13 @@ impl Binding {
         let program = bind_program(program, site)?;
         let is_bundled = matches!(program, Program::Bundled(_));
         let args = bind_args(args, is_bundled, site.current_dir);
+        let program = match program {
+            Program::Foreign { path, pin, .. } => {
+                let scripts = pinned_scripts(&path, &args)?;
+                Program::Foreign { path, pin, scripts }
+            }
+            Program::Bundled(_) => program,
+        };
         Ok(Self { program, args, environment })
     }
 }
@@ -68,7 +75,7 @@ fn bind_program(program: &str, site: &BindSite<'_>) -> Result<Program, BindingEr
         return Ok(Program::Bundled(site.bundled.clone()));
     }
     let pin = FilePin::of(&path)?;
-    Ok(Program::Foreign { path, pin })
+    Ok(Program::Foreign { path, pin, scripts: BTreeMap::new() })
 }
 
 fn look_up(program: &str, site: &BindSite<'_>) -> Option<PathBuf> {
@@ -79,6 +86,37 @@ fn look_up(program: &str, site: &BindSite<'_>) -> Option<PathBuf> {
 
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file()) && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// Programs whose first argument that is no option is what they run. A version may follow.
+const INTERPRETERS: [&str; 16] = [
+    "sh", "ash", "bash", "busybox", "dash", "ksh", "mksh", "zsh", "fish", "python", "perl", "ruby",
+    "node", "deno", "lua", "php",
+];
+
+/// Pins what a program is given to run: the script of an interpreter, and whatever is a program
+/// itself, as behind `env` or `timeout`. Other files are settings, which may change.
+fn pinned_scripts(
+    program: &Path,
+    args: &[String],
+) -> Result<BTreeMap<String, FilePin>, BindingError> {
+    let first = args.iter().position(|arg| !arg.starts_with('-'));
+    let script = first.filter(|_| is_interpreter(program));
+    let mut scripts = BTreeMap::new();
+    for (at, arg) in args.iter().enumerate() {
+        let path = Path::new(arg);
+        let is_run = script == Some(at) && path.is_file() || is_executable(path);
+        if path.is_absolute() && is_run {
+            scripts.insert(arg.clone(), FilePin::of(path)?);
+        }
+    }
+    Ok(scripts)
+}
+
+fn is_interpreter(program: &Path) -> bool {
+    let name = program.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    INTERPRETERS.contains(&plain)
 }
 
 fn bind_args(args: &[&str], is_bundled: bool, current_dir: &Path) -> Vec<String> {

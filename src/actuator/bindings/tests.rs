@@ -164,6 +164,38 @@ fn another_file_with_the_same_bytes_is_the_same_program() {
 }
 
 #[test]
+fn what_a_program_is_given_to_run_is_pinned_and_settings_are_not() {
+    let world = World::new();
+    for interpreter in ["sh", "python3.11", "env", "act"] {
+        world.program(&format!("bin/{interpreter}"), "");
+    }
+    world.program("tool", "1");
+    for name in ["script", "settings.yaml"] {
+        fs::write(world.path(name), "1").unwrap();
+    }
+    for (command, pinned) in [
+        (&["sh", "-eu", "script", "settings.yaml"][..], &["script"][..]),
+        (&["python3.11", "./script", "-c", "settings.yaml"], &["script"]),
+        (&["sh", "-c", "echo", "settings.yaml"], &[]),
+        (&["sh", "tool", "script"], &["tool"]),
+        (&["env", "A=b", "./tool", "script"], &["tool"]),
+        (&["act", "script", "settings.yaml"], &[]),
+    ] {
+        let binding = world.bind(command).unwrap();
+        world.put("a", &binding).unwrap();
+        assert_eq!(world.find("a").unwrap(), binding);
+        for name in ["script", "settings.yaml", "tool"] {
+            let before = fs::read(world.path(name)).unwrap();
+            fs::write(world.path(name), "changed").unwrap();
+            let changed = matches!(child(&binding), Err(BindingError::ActuatorChanged { .. }));
+            assert_eq!(changed, pinned.contains(&name), "{name} of {command:?}");
+            fs::write(world.path(name), before).unwrap();
+            child(&binding).expect("the same bytes again");
+        }
+    }
+}
+
+#[test]
 fn files_that_others_may_write_are_not_trusted() {
     let world = World::new();
     let own = world.bind(&["scalectl"]).unwrap();

@@ -5,7 +5,7 @@
 //! what was finished, and never too little about what was begun.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,10 @@ pub(super) enum Outcome {
 pub(super) struct State {
     pub(super) format: u32,
     pub(super) uid: TargetUid,
+    /// The inode of the folder. A copy of the folder is another object, which has never had the
+    /// effects that the journal does not know, and must not say so.
+    #[serde(default)]
+    pub(super) home: Option<u64>,
     /// Raised by every effect, before it begins, and by every fence.
     pub(super) version: u64,
     /// The ledger whose orders are taken. None until the first one.
@@ -102,11 +106,12 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) const fn new(uid: TargetUid) -> Self {
+    pub(super) const fn new(uid: TargetUid, home: Option<u64>) -> Self {
         let rank = Rank { epoch: 0, token: 0 };
         Self {
             format: FORMAT,
             uid,
+            home,
             version: 1,
             ledger: None,
             seen: rank,
@@ -165,14 +170,14 @@ impl Workload {
         let state = if let Some(state) = read_state(&dir)? {
             state
         } else {
-            let state = State::new(minted_uid(&dir)?);
+            let state = State::new(minted_uid(&dir)?, Some(inode(&dir)?));
             save(&dir, &state)?;
             state
         };
         Ok(Self { id: id.clone(), dir, state, _lock: lock })
     }
 
-    /// Opens a workload that was opened before; none if it never was.
+    /// Opens a workload that was opened before; none if it never was, or not in this folder.
     pub(super) fn open_existing(
         config: &LocalConfig,
         id: &WorkloadId,
@@ -237,6 +242,11 @@ fn lock(dir: &Path, wait: DurationMs) -> Result<File, LocalError> {
     }
 }
 
+fn inode(dir: &Path) -> Result<u64, LocalError> {
+    Ok(fs::metadata(dir).map_err(LocalError::io("inspecting", dir))?.ino())
+}
+
+/// What is known of this very folder; nothing if the file came here with a copy of another.
 fn read_state(dir: &Path) -> Result<Option<State>, LocalError> {
     let path = dir.join(STATE_FILE);
     let text = match fs::read(&path) {
@@ -252,7 +262,8 @@ fn read_state(dir: &Path) -> Result<Option<State>, LocalError> {
     if state.format != FORMAT {
         return Err(unusable(format!("its format is {}, this is {FORMAT}", state.format)));
     }
-    Ok(Some(state))
+    let here = inode(dir)?;
+    Ok(Some(state).filter(|state| state.home.is_none_or(|home| home == here)))
 }
 
 fn save(dir: &Path, state: &State) -> Result<(), LocalError> {

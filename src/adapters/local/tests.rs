@@ -12,7 +12,7 @@ const LOOKUP: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/protocol/lookup.request.json"));
 
 fn state() -> State {
-    State { version: 41, ..State::new("local:7f3c0a".parse().expect("valid")) }
+    State { version: 41, ..State::new("local:7f3c0a".parse().expect("valid"), None) }
 }
 
 fn apply_of(edits: &[(&str, &str)]) -> ApplyRequest {

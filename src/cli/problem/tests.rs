@@ -445,7 +445,12 @@ fn problems_that_are_no_refusals_have_their_texts() {
         unknown,
         Problem::unknown_commit(&context, &id("cmd-1"), "COMMIT: disk full", true),
         Problem::actuator_not_bound(&context, &prod),
-        Problem::actuator_changed(&context, &prod, "hash", "aa", "bb"),
+        Problem::actuator_changed(
+            &context,
+            &prod,
+            "\"/opt/my act\" is not what was bound",
+            &["/bin/sh".to_owned(), "/opt/my act".to_owned()],
+        ),
         Problem::actuator_unavailable(&context, &prod, "read the target", "timed out"),
         Problem::interrupted(&context, EndSignal::Hangup, Some("web@18")),
         Problem::interrupted(&context, EndSignal::Interrupt, None),

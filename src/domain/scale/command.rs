@@ -229,6 +229,8 @@ pub enum Command {
         reading: Reading,
         /// The serial of the service before it began.
         began_after_serial: u64,
+        /// What was bound before it began.
+        bound_before: Option<Binding>,
         /// The new identity that is meant, where the object was recreated.
         accept_uid: Option<TargetUid>,
     },
@@ -240,6 +242,8 @@ pub enum Command {
         key: ExecutionKey,
         /// Why.
         reason: Option<Detail>,
+        /// Whether it may be somebody else's.
+        supersede: bool,
     },
     /// End a retryable failure.
     Abandon {
@@ -247,6 +251,8 @@ pub enum Command {
         key: ExecutionKey,
         /// Why.
         reason: Detail,
+        /// Whether it may be somebody else's.
+        supersede: bool,
     },
     /// Take the permission for the next attempt.
     AcquireLease {

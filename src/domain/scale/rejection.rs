@@ -190,7 +190,7 @@ pub enum Rejection {
     #[error("{service} has {actual} replicas, you expected {expected}")]
     PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
     /// Somebody else's wish would be ended.
-    #[error("{service}@{revision} of {actor} waits, and this wish would end it")]
+    #[error("{service}@{revision} of {actor} waits, and this would end it")]
     OthersIntent { service: ServiceName, revision: IntentRevision, actor: String },
     /// The key is not in a state for this.
     #[error("{service}@{revision} is {}: {why}", phase.as_str())]

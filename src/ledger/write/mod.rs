@@ -341,6 +341,18 @@ impl<'a> WriteTxn<'a> {
         LedgerError::Illegal { path: self.path().to_owned(), stream, problem }
     }
 
+    fn commit_engine(&mut self) -> Result<(), LedgerError> {
+        let Some(is_durable) = crash::commit_error() else {
+            return self.read.engine().commit();
+        };
+        if is_durable {
+            self.read.engine().commit()?;
+            self.read.open = false;
+        }
+        let (path, problem) = (self.path().to_owned(), "a test asked for it".to_owned());
+        Err(LedgerError::Failed { doing: "commit to", path, problem })
+    }
+
     /// Makes everything durable, or nothing. Only [`LedgerError::CommitUnknown`] means that nobody
     /// knows which; this process writes nothing more to the ledger after it. A disk that was full
     /// is known to have taken nothing.
@@ -350,7 +362,7 @@ impl<'a> WriteTxn<'a> {
             return Err(LedgerError::Incomplete { command_id, path });
         }
         crash::hit(CrashPoint::BeforeCommit);
-        if let Err(problem) = self.read.engine().commit() {
+        if let Err(problem) = self.commit_engine() {
             if matches!(problem, LedgerError::Full { .. }) {
                 return Err(problem);
             }

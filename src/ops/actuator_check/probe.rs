@@ -3,6 +3,8 @@
 //! Every call is bounded by the actuator's own timeout. An actuator that was not done in time once
 //! is not asked again but for the last step, so a check has an end.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::super::ask::exit_of;
@@ -11,12 +13,15 @@ use super::super::ids::mint;
 use super::super::report::Effect;
 use super::super::session::Session;
 use super::{CheckPlan, LEDGER_OF_CHECKS, place_of};
-use crate::actuator::error::SpawnError;
+use crate::actuator::calls::{self, CallProof, PreparedCall};
+use crate::actuator::error::{CallError, SpawnError};
+use crate::actuator::guarded::run_guarded;
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, ApplyAnswer, ApplyRequest, Base, Exit, InspectRequest, Inspection, LedgerIdentity,
     PartialTarget, Request, UnknownWhy,
 };
+use crate::actuator::signals::{self, Signals};
 use crate::domain::canonical::parse_strict;
 use crate::domain::id::{
     AttemptNumber, ExecutionKey, FenceToken, IDENTIFIER_BYTES_MAX, IntentRevision, LeaseEpoch,
@@ -85,6 +90,8 @@ pub(super) struct Tally {
 /// The actuator under check.
 pub(super) struct Probe {
     spec: ChildSpec,
+    own_exe: PathBuf,
+    calls_dir: PathBuf,
     timeout: DurationMs,
     clock: Clock,
     run: String,
@@ -106,6 +113,8 @@ impl Probe {
         let found = plan.found.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             spec: plan.spec.clone(),
+            own_exe: session.place.own_exe.clone(),
+            calls_dir: session.place.calls_dir(),
             timeout: plan.actuator.timeout_ms,
             clock: session.clock,
             run: run.to_string(),
@@ -129,16 +138,15 @@ impl Probe {
         input: &str,
     ) -> Result<(Vec<u8>, Exit), Trouble> {
         self.tally.calls += 1;
-        let limits = Limits::within(self.timeout);
-        let ran = process::run(&self.spec, input.as_bytes(), &limits, &mut Unwatched);
-        let captured = match ran {
-            Ok(captured) => captured,
-            Err(SpawnError::Interrupted { signal, .. }) => return interrupted(signal),
-            Err(error) => return broken(error.to_string()),
-        };
+        let captured = if op == "apply" { self.guarded(input)? } else { self.unguarded(input)? };
         self.tally.slowest = self.tally.slowest.max(captured.duration);
         match captured.end {
-            ChildEnd::Interrupted(signal) => return interrupted(signal),
+            ChildEnd::Interrupted(signal) => {
+                if op == "apply" {
+                    self.effect = Effect::Unknown;
+                }
+                return interrupted(signal);
+            }
             ChildEnd::TimedOut => {
                 self.tally.hung.get_or_insert(op);
                 if op == "apply" {
@@ -150,6 +158,41 @@ impl Probe {
         }
         self.count(op, &captured);
         Ok((captured.stdout.clone(), exit_of(&captured)))
+    }
+
+    fn unguarded(&self, input: &str) -> Result<Captured, Trouble> {
+        let limits = Limits::within(self.timeout);
+        match process::run(&self.spec, input.as_bytes(), &limits, &mut Unwatched) {
+            Ok(captured) => Ok(captured),
+            Err(SpawnError::Interrupted { signal, .. }) => interrupted(signal),
+            Err(error) => broken(error.to_string()),
+        }
+    }
+
+    /// What may change the target ends with its deadline, whatever becomes of this process.
+    fn guarded(&mut self, input: &str) -> Result<Captured, Trouble> {
+        let call_id = mint("call-").map_err(Trouble::Ends)?;
+        let dir = &self.calls_dir;
+        let prepared = PreparedCall::create(dir, &call_id).map_err(ends)?;
+        let limits = Limits::within(self.timeout);
+        let (exe, input) = (&self.own_exe, input.as_bytes());
+        let called = run_guarded(prepared, exe, &self.spec, input, &limits, &mut Unwatched);
+        let is_over = match &called {
+            Ok(guarded) => matches!(guarded.proof, Ok(CallProof::Ended { .. })),
+            Err(error) => matches!(error, CallError::NotStarted { .. }),
+        };
+        if !is_over {
+            self.effect = Effect::Unknown;
+            return broken("the end of its call could not be proved");
+        }
+        calls::remove_call(dir, &call_id).map_err(ends)?;
+        match called {
+            Ok(guarded) => Ok(guarded.captured),
+            Err(error) => match signals::installed().and_then(Signals::first) {
+                Some(signal) => interrupted(signal),
+                None => broken(error.to_string()),
+            },
+        }
     }
 
     /// Notes what holds for every answer, whatever it says.
@@ -316,6 +359,10 @@ pub(super) fn attempt(number: u64) -> AttemptNumber {
 
 fn word<T: std::str::FromStr>(text: &str) -> T {
     text.parse().ok().expect("BUG: the words of a check are identifiers")
+}
+
+fn ends(error: CallError) -> Trouble {
+    Trouble::Ends(error.into())
 }
 
 fn interrupted<T>(signal: i32) -> Result<T, Trouble> {

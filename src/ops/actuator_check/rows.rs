@@ -1,9 +1,11 @@
 //! The rows that every actuator must pass, and the order of all rows.
 
 use super::super::error::OpError;
+use super::super::report::Effect;
 use super::probe::{Probe, Seen, Step, Trouble, broken, unknown_text};
 use super::{Check, CheckPlan, CheckReport, Checked};
 use crate::actuator::protocol::{self, ApplyAnswer, Inspection, PROTOCOL, Request};
+use crate::actuator::signals::{self, Signals};
 use crate::domain::id::{Replicas, TargetResourceVersion};
 use crate::domain::scale::result::ActuationResult;
 use crate::domain::time::DurationMs;
@@ -53,7 +55,7 @@ impl Rows {
     }
 
     /// Tries everything. Errors are what ends the check itself; a broken promise is a row.
-    pub(super) fn run(mut self) -> Result<CheckReport, OpError> {
+    pub(super) fn run(&mut self) -> Result<(), OpError> {
         let can = self.plan.actuator.capabilities;
         self.row("describe", Needs::Nothing, Self::describe)?;
         self.row("unreadable_request", Needs::Nothing, Self::unreadable_request)?;
@@ -75,7 +77,31 @@ impl Rows {
             self.last_row()?;
         }
         self.overall();
-        Ok(CheckReport { effect: self.probe.effect, checks: self.checks })
+        Ok(())
+    }
+
+    pub(super) fn into_report(self) -> CheckReport {
+        CheckReport { effect: self.probe.effect, checks: self.checks }
+    }
+
+    /// After a signal: leaves the workload as it was found, and says whether that could be done. A
+    /// second signal ends this, too.
+    pub(super) fn bring_back(&mut self) -> Result<String, String> {
+        signals::installed().and_then(Signals::heard);
+        let workload = self.plan.workload.clone();
+        match self.leave_as_found() {
+            Ok(_) => {
+                self.probe.effect = Effect::Applied;
+                let first = self.plan.first_count().unwrap_or(Replicas::MIN);
+                Ok(format!("workload {workload} was brought back to {first}"))
+            }
+            Err(Trouble::Broken(seen)) => {
+                Err(format!("workload {workload} could not be brought back: {seen}"))
+            }
+            Err(Trouble::Ends(error)) => {
+                Err(format!("workload {workload} was not brought back: {error}"))
+            }
+        }
     }
 
     pub(super) fn row(

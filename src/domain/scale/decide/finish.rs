@@ -345,10 +345,12 @@ pub(super) fn abandon(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     reason: &Detail,
+    supersede: bool,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
     match &execution.phase {
         Phase::Failed { .. } => {
+            draft.check_own(execution, supersede)?;
             let end = draft.failure_end(execution, FailureCause::Abandoned, reason.as_str())?;
             Ok(draft.done(vec![end]))
         }

@@ -2,7 +2,8 @@
 
 use super::start::waits_behind;
 use super::{
-    Decision, Draft, in_progress, may_repeat, outcome_unknown, replayed, unchanged, wrong_state,
+    Decision, Draft, approval_required, in_progress, may_repeat, outcome_unknown, replayed,
+    unchanged, wrong_state,
 };
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::event::EventBody;
@@ -74,11 +75,7 @@ pub(super) fn acquire(
         }
         Phase::Succeeded | Phase::Observed => return Ok(replayed()),
         Phase::Proposed { until } => {
-            return Err(Rejection::ApprovalRequired {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                until: *until,
-            });
+            return Err(approval_required(execution, *until));
         }
         Phase::Started { .. } => return Err(wrong_state(execution, "its call has not ended")),
         Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {

@@ -70,13 +70,17 @@ pub fn decide(
         Command::RegisterService { registration, binding, expected } => {
             service::register(&draft, registration, binding.as_ref(), *expected)
         }
-        Command::BindTarget { service, reading, began_after_serial, accept_uid } => {
-            let reading = (reading, *began_after_serial);
-            service::bind(&draft, service, reading, accept_uid.as_ref())
+        Command::BindTarget { service, reading, began_after_serial, bound_before, accept_uid } => {
+            let began = service::Began { serial: *began_after_serial, bound: bound_before };
+            service::bind(&draft, service, reading, &began, accept_uid.as_ref())
         }
         Command::Put(intent) => put::put(&draft, intent),
-        Command::Withdraw { key, reason } => put::withdraw(&draft, key, reason.as_ref()),
-        Command::Abandon { key, reason } => finish::abandon(&draft, key, reason),
+        Command::Withdraw { key, reason, supersede } => {
+            put::withdraw(&draft, key, reason.as_ref(), *supersede)
+        }
+        Command::Abandon { key, reason, supersede } => {
+            finish::abandon(&draft, key, reason, *supersede)
+        }
         Command::AcquireLease { key, controller, lease_instance_id, holder, ttl } => {
             let request = lease::Request { controller, lease_instance_id, holder, ttl: *ttl };
             lease::acquire(&draft, key, &request)
@@ -147,6 +151,18 @@ impl Draft<'_> {
         self.state.executions.get(key).ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })
     }
 
+    /// A wish of another claim is ended only on purpose: a guard against accident, not a right.
+    fn check_own(&self, execution: &Execution, supersede: bool) -> Result<(), Rejection> {
+        if supersede || execution.put_by.actor == self.context.by.actor {
+            return Ok(());
+        }
+        Err(Rejection::OthersIntent {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            actor: execution.put_by.actor.to_string(),
+        })
+    }
+
     /// The one terminal record of a key, from the result that it rests on.
     fn observation(
         &self,
@@ -212,7 +228,7 @@ fn wrong_state(execution: &Execution, why: &'static str) -> Rejection {
 }
 
 /// The refusal of whatever must wait for the end of a call.
-fn in_progress(execution: &Execution) -> Rejection {
+pub fn in_progress(execution: &Execution) -> Rejection {
     match &execution.lease {
         Some(held) => Rejection::InProgress {
             service: execution.intent.service.clone(),
@@ -220,6 +236,15 @@ fn in_progress(execution: &Execution) -> Rejection {
             held: Box::new(held.clone()),
         },
         None => wrong_state(execution, "its call has not ended"),
+    }
+}
+
+/// The refusal of whatever waits for a person's consent.
+fn approval_required(execution: &Execution, until: Timestamp) -> Rejection {
+    Rejection::ApprovalRequired {
+        service: execution.intent.service.clone(),
+        revision: execution.revision(),
+        until,
     }
 }
 

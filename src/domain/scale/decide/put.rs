@@ -275,11 +275,13 @@ pub(super) fn withdraw(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     reason: Option<&Detail>,
+    supersede: bool,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
     match &execution.phase {
         Phase::Withdrawn => Ok(unchanged()),
         Phase::Proposed { .. } | Phase::Accepted => {
+            draft.check_own(execution, supersede)?;
             Ok(draft.done(vec![EventBody::IntentWithdrawn {
                 execution_key: key.clone(),
                 reason: reason.cloned(),

@@ -135,18 +135,31 @@ fn may_register(draft: &Draft<'_>, wanted: &Registration) -> Result<PolicyAnswer
     })
 }
 
+/// What was recorded when a reading began.
+pub(super) struct Began<'a> {
+    pub(super) serial: u64,
+    pub(super) bound: &'a Option<Binding>,
+}
+
 pub(super) fn bind(
     draft: &Draft<'_>,
     service: &ServiceName,
-    (reading, began_after_serial): (&Reading, u64),
+    reading: &Reading,
+    began: &Began<'_>,
     accept_uid: Option<&TargetUid>,
 ) -> Result<Decision, Rejection> {
     let (registration, bound) = registered(draft.state, service)?;
+    let stale = || Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
     // What was read before the newest result or reading was recorded is older than what is bound.
-    if began_after_serial != draft.state.head.reading_serial {
-        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    if began.serial != draft.state.head.reading_serial {
+        return stale();
     }
     let same_uid = bound.target_uid == reading.target_uid;
+    // Instants are compared only of what overlapped: a clock that was ahead holds nobody up.
+    let is_overtaken = began.bound != &draft.state.head.binding && reading.began_at < bound.read_at;
+    if is_overtaken {
+        return if same_uid { Ok(unchanged()) } else { stale() };
+    }
     if !same_uid && accept_uid != Some(&reading.target_uid) {
         moved(
             registration,

@@ -2,7 +2,8 @@
 
 use super::lease::{Request, end_of, grant};
 use super::{
-    Decision, Draft, Reply, in_progress, may_repeat, outcome_unknown, replayed, wrong_state,
+    Decision, Draft, Reply, approval_required, in_progress, may_repeat, outcome_unknown, replayed,
+    wrong_state,
 };
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
 use crate::domain::scale::attempt::{Base, Call, ResultSource};
@@ -106,9 +107,7 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
             Err(outcome_unknown(draft, execution, pending))
         }
         Phase::Started { .. } => Err(in_progress(execution)),
-        Phase::Proposed { until } => {
-            Err(Rejection::ApprovalRequired { service: service(), revision, until: *until })
-        }
+        Phase::Proposed { until } => Err(approval_required(execution, *until)),
         Phase::Succeeded
         | Phase::Observed
         | Phase::Verified { .. }
@@ -264,11 +263,7 @@ pub(super) fn simulate(
     match &execution.phase {
         Phase::Accepted => {}
         Phase::Proposed { until } => {
-            return Err(Rejection::ApprovalRequired {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                until: *until,
-            });
+            return Err(approval_required(execution, *until));
         }
         Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => return Ok(replayed()),
         Phase::Started { .. }
