@@ -8,6 +8,7 @@ mod children;
 mod crash;
 mod durability;
 mod example_actuators;
+mod fuzz;
 mod guard;
 mod local_adapter;
 mod model;
