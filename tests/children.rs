@@ -4,7 +4,9 @@ mod answers;
 mod bystanders;
 mod deaths;
 mod interrupts;
+mod pressure;
 mod recovery;
+mod terminal;
 
 use rustix::process::{Pid, Signal, kill_process};
 

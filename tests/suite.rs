@@ -9,6 +9,7 @@ mod crash;
 mod disk_faults;
 mod durability;
 mod example_actuators;
+mod fuzz;
 mod guard;
 mod local_adapter;
 mod model;

@@ -133,6 +133,12 @@ pub fn has_lived_since(pid: u32, boot_ms: u64) -> bool {
         .is_some_and(|stat| !stat.dead && stat.start_ticks.saturating_mul(1000) / hertz <= boot_ms)
 }
 
+/// Whether the process under that id is stopped: it does nothing until somebody continues it.
+pub fn is_stopped(pid: u32) -> bool {
+    let stat = i32::try_from(pid).ok().and_then(|pid| procfs::stat_of(pid).ok().flatten());
+    stat.is_some_and(|stat| stat.stopped)
+}
+
 /// Where a call runs, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whereabouts {

@@ -21,6 +21,8 @@ pub(super) struct Stat {
     /// Whether it has ended and only waits to be reaped. A dead main thread with living others
     /// looks like a zombie too, but still has more than one thread.
     pub(super) dead: bool,
+    /// Whether it is stopped, by job control or by a tracer: it does nothing until it is continued.
+    pub(super) stopped: bool,
 }
 
 /// One session as long as it is the same one: its id may be used again by a later process.
@@ -68,6 +70,7 @@ fn parse(text: &[u8]) -> Option<Stat> {
         session: fields.get(3)?.parse().ok()?,
         start_ticks: fields.get(19)?.parse().ok()?,
         dead: matches!(*fields.first()?, "Z" | "X" | "x") && threads <= 1,
+        stopped: matches!(*fields.first()?, "T" | "t"),
     })
 }
 
@@ -135,6 +138,10 @@ mod tests {
         };
         assert!(parse(line(1).as_bytes()).expect("well formed").dead);
         assert!(!parse(line(3).as_bytes()).expect("well formed").dead);
+        assert!(!parse(line(1).as_bytes()).expect("well formed").stopped);
+        let stopped = line(1).replace(" Z ", " T ");
+        let stopped = parse(stopped.as_bytes()).expect("well formed");
+        assert!(stopped.stopped && !stopped.dead);
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
     let events = session.ledger.read()?.events(&filter)?;
     let call_ended = match &execution.phase {
-        Phase::Started { call } => Some(session.call_seems_ended(call)),
+        Phase::Started { call } => Some(session.call_seems_ended(&execution, call)),
         _ => None,
     };
     let known = known(&execution, now, call_ended);

@@ -168,7 +168,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
             Some("its fence ran out: wish it anew".to_owned())
         }
         Phase::Accepted => Some(format!("scalectl actuate {name}")),
-        Phase::Started { call } if session.call_seems_ended(call) => {
+        Phase::Started { call } if session.call_seems_ended(&execution, call) => {
             // Derived, not stored: the next write records it.
             outcome = Some("unknown");
             need = Some(format!("{name} (its call has ended without a result)"));

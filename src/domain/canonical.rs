@@ -2,7 +2,7 @@
 //!
 //! Out (seed 000, *Canonical digests*): keys sorted at every level, no spaces, everything outside
 //! printable ASCII as `\uXXXX` with lower-case hex digits and surrogate pairs. In: duplicate keys,
-//! integers past 2^53 − 1, more than one document, bytes that are not UTF-8, U+0000 and documents
+//! numbers past 2^53 − 1, more than one document, bytes that are not UTF-8, U+0000 and documents
 //! over the size bound are refused, because two readers would understand them differently.
 
 use std::fmt;
@@ -76,6 +76,9 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError>
     })
 }
 
+/// [`NUMBER_MAX`], which a float holds exactly.
+const NUMBER_MAX_AS_FLOAT: f64 = 9_007_199_254_740_991.0;
+
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -111,6 +114,10 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        // An integer past a u64 arrives here, already rounded.
+        if value.abs() > NUMBER_MAX_AS_FLOAT {
+            return Err(E::custom(format!("number {value} is past 2^53 - 1")));
+        }
         serde_json::Number::from_f64(value)
             .map(Value::Number)
             .ok_or_else(|| E::custom("a number that is not finite"))
@@ -215,6 +222,9 @@ mod tests {
             (b"{} {}", "trailing characters"),
             (b"{\"a\":9007199254740992}", "past 2^53"),
             (b"{\"a\":-9007199254740992}", "past 2^53"),
+            (b"{\"a\":18446744073709551616}", "past 2^53"),
+            (b"{\"a\":-9223372036854775809}", "past 2^53"),
+            (b"{\"a\":1e300}", "past 2^53"),
             (b"\xff\xfe", "not UTF-8"),
             (b"\"\\ud800\"", "hex escape"),
             (b"\"\\u0000\"", "U+0000"),

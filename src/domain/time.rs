@@ -94,7 +94,8 @@ impl FromStr for Timestamp {
     }
 }
 
-/// `YYYY-MM-DDTHH:MM:SS[.f{1,6}](Z|±HH:MM)`, seconds below 60. The library is laxer.
+/// `YYYY-MM-DDTHH:MM:SS[.f{1,6}](Z|±HH:MM)`, seconds below 60, an offset below 24:00. The library
+/// is laxer.
 fn has_rfc3339_shape(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some((head, mut rest)) = bytes.split_at_checked(19) else {
@@ -118,7 +119,9 @@ fn has_rfc3339_shape(text: &str) -> bool {
     }
     match rest {
         [b'Z' | b'z'] => true,
-        [b'+' | b'-', a, b, b':', c, d] => [a, b, c, d].iter().all(|x| x.is_ascii_digit()),
+        [b'+' | b'-', a, b, b':', c, d] => {
+            [a, b, c, d].iter().all(|x| x.is_ascii_digit()) && (*a, *b) <= (b'2', b'3') && *c < b'6'
+        }
         _ => false,
     }
 }
@@ -258,6 +261,8 @@ mod tests {
             "2026-02-30T12:00:00Z",
             "2026-01-01T25:00:00Z",
             "2026-01-01T12:00:00Z[UTC]",
+            "2026-01-01T12:00:00+24:00",
+            "2026-01-01T12:00:00-23:60",
             "+002026-01-01T12:00:00Z",
         ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad:?}");

@@ -5,7 +5,7 @@ use super::report::Report;
 use super::session::Session;
 use crate::actuator::calls::{self, CallEnd as ProvedEnd, CallProof};
 use crate::actuator::error::CallError;
-use crate::actuator::host::{Whereabouts, has_lived_since, whereabouts};
+use crate::actuator::host::{Whereabouts, has_lived_since, is_stopped, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
@@ -76,8 +76,7 @@ impl Session {
         }
     }
 
-    /// Whether the process that makes a call still lives, and is another one than this. What it was
-    /// answered is not lost yet, although the call may have ended: it alone records that.
+    /// Whether the process that makes a call still lives, and is another one than this.
     fn holder_lives(&self, call: &Call) -> bool {
         let timeout = call.deadline_at.since(call.started_at);
         let prepared_boot_ms = call.deadline_boot_ms.saturating_sub(timeout.as_millis());
@@ -86,10 +85,18 @@ impl Session {
             && has_lived_since(call.holder.pid, prepared_boot_ms)
     }
 
+    /// Whether another process alone records what its call came to. What it was answered is not
+    /// lost yet, although the call may have ended. Who is stopped keeps the word only as long as
+    /// its lease; a result that it records later is applied or kept as evidence, as any late one.
+    fn holder_keeps_the_word(&self, execution: &Execution, call: &Call) -> bool {
+        let is_given_up = execution.live_lease(self.now()).is_none() && is_stopped(call.holder.pid);
+        self.holder_lives(call) && !is_given_up
+    }
+
     /// Whether a started call can be seen to have ended, without touching anything: what `status`
     /// derives.
-    pub fn call_seems_ended(&self, call: &Call) -> bool {
-        if self.holder_lives(call) {
+    pub fn call_seems_ended(&self, execution: &Execution, call: &Call) -> bool {
+        if self.holder_keeps_the_word(execution, call) {
             return false;
         }
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
@@ -109,7 +116,7 @@ impl Session {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
         };
-        if self.holder_lives(call) {
+        if self.holder_keeps_the_word(execution, call) {
             return Err(in_progress(execution).into());
         }
         let (end, ended_at) = match self.prove_end(call)? {
@@ -143,7 +150,7 @@ impl Session {
     ) -> Result<(ServiceState, Execution), OpError> {
         let (state, execution) = self.load(key)?;
         if let Phase::Started { call } = &execution.phase
-            && self.call_seems_ended(call)
+            && self.call_seems_ended(&execution, call)
         {
             self.record_loss(&execution)?;
             return self.load(key);

@@ -128,7 +128,7 @@ fn await_news(
         pause(DurationMs::from_millis(left + 1).min(LOOK), deadline)?;
         let (_, execution) = session.load(key)?;
         if let Phase::Started { call } = &execution.phase
-            && session.call_seems_ended(call)
+            && session.call_seems_ended(&execution, call)
         {
             return Ok(());
         }
@@ -143,7 +143,7 @@ fn await_news(
 /// What a replay would do first, without doing it.
 pub fn next_step(session: &Session, execution: &Execution) -> String {
     match &execution.phase {
-        Phase::Started { call } if session.call_seems_ended(call) => {
+        Phase::Started { call } if session.call_seems_ended(execution, call) => {
             "record that its call has ended, then find out what became of it".to_owned()
         }
         Phase::Started { .. } => "nothing: its call may be running".to_owned(),

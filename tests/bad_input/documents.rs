@@ -137,8 +137,8 @@ fn a_document_that_readers_disagree_about_is_refused() {
         (with(count, "\"desired_replicas\":-9007199254740992"), "document_syntax", "past 2^53 - 1"),
         (
             with(count, "\"desired_replicas\":18446744073709551616"),
-            "document_shape",
-            "floating point",
+            "document_syntax",
+            "past 2^53 - 1",
         ),
         (with(count, "\"desired_replicas\":3e0"), "document_shape", "floating point"),
         (with(count, "\"desired_replicas\":1e999"), "document_syntax", "out of range"),

@@ -76,6 +76,8 @@ enum InspectError {
     Io(#[from] io::Error),
     #[error("the inspect command ended with {0}")]
     Ended(ExitStatus),
+    #[error("the inspect command printed more than {OUTPUT_BYTES_MAX} bytes")]
+    TooLong,
     #[error("the inspect command printed neither a count nor an object with one: {0}")]
     Output(String),
 }
@@ -208,12 +210,19 @@ impl Exec<'_> {
     fn output(&self, words: &[String]) -> Result<Vec<u8>, InspectError> {
         let mut child = self.line(words).stdout(Stdio::piped()).spawn()?;
         let mut output = Vec::new();
-        // The pipe is closed at the bound: a command that goes on printing gets a broken pipe.
+        // The pipe is closed behind the bound: a command that goes on printing gets a broken pipe.
         if let Some(stdout) = child.stdout.take() {
-            stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output)?;
+            stdout.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut output)?;
         }
         let status = child.wait()?;
-        if status.success() { Ok(output) } else { Err(InspectError::Ended(status)) }
+        if !status.success() {
+            return Err(InspectError::Ended(status));
+        }
+        // The first part of it may look like a whole count.
+        if output.len() as u64 > OUTPUT_BYTES_MAX {
+            return Err(InspectError::TooLong);
+        }
+        Ok(output)
     }
 
     /// Starts a command whose output is for people.

@@ -55,6 +55,8 @@ fn the_end_of_the_command_is_the_answer() {
         ("exit 0", Some(r#"echo '{{"replicas":5,"uid":"local:7f3c0a"}}'"#), "succeeded 5"),
         ("exit 0", Some(r#"echo '{{"replicas":5,"uid":"another"}}'"#), "unknown said_unknown"),
         ("exit 0", Some("echo five"), "unknown said_unknown"),
+        // Its first 64 KiB alone would be a count.
+        ("exit 0", Some("printf 5; printf '%70000s' 7"), "unknown said_unknown"),
         ("exit 0", Some("echo 5; exit 1"), "unknown said_unknown"),
         ("exit 3", Some("echo 5"), "failed command_failed true"),
     ] {

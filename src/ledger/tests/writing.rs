@@ -289,6 +289,7 @@ fn no_command_scans_a_table() {
     for (statement, index) in [
         (sql::READ_STREAM_HEAD, "sqlite_autoindex_event_1"),
         (sql::READ_STREAM, "sqlite_autoindex_event_1"),
+        (sql::VERIFY_STREAM, "sqlite_autoindex_event_1"),
         (sql::READ_STREAM_NEWEST_FIRST, "sqlite_autoindex_event_1"),
         (sql::READ_NEXT_STREAM, "sqlite_autoindex_event_1"),
         (sql::READ_EVENTS, "INTEGER PRIMARY KEY"),

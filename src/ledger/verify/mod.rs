@@ -209,7 +209,7 @@ impl ReadTxn<'_> {
         let fold = typed.as_ref().map_or(Fold::Broken, Fold::of);
         let mut walk = Walk { stream, sequence: 0, position: 0, hash: Digest::ZERO, fold };
         let mut chainer = Chainer::default();
-        let done = self.engine().each(sql::READ_STREAM, &[Value::Text(stream)], &mut |row| {
+        let done = self.engine().each(sql::VERIFY_STREAM, &[Value::Text(stream)], &mut |row| {
             found.events += 1;
             match EventRow::of(row) {
                 Ok(row) => walk.step(&row, &mut chainer, heads, found),

@@ -1,0 +1,110 @@
+//! Short texts: instants, durations, identifiers, digests, chains.
+
+use scalectl::actuator::host::whereabouts;
+use scalectl::domain::digest::Digest;
+use scalectl::domain::id::{ExecutionKey, HostKey};
+use scalectl::domain::time::{DurationMs, Timestamp};
+use scalectl::ledger::Stream;
+
+/// Every short text is read as one of these or as none; what is read says the same again.
+pub fn texts(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let taken = [instant(text), duration(text), identifier(text), digest(text), stream(text)];
+    taken.contains(&true)
+}
+
+fn instant(text: &str) -> bool {
+    let Ok(read) = text.parse::<Timestamp>() else { return false };
+    let micros = micros_of(text).unwrap_or_else(|| panic!("{text:?} was taken as {read}"));
+    assert_eq!(read.as_micros(), micros, "{text:?}");
+    let again = read.to_string();
+    assert_eq!(again.parse::<Timestamp>(), Ok(read), "{again}");
+    assert!([20, 27].contains(&again.len()) && again.ends_with('Z'), "{again}");
+    assert_eq!(read.plus(DurationMs::ZERO), read);
+    assert!(read.minus(DurationMs::from_millis(u64::MAX)) <= read);
+    assert!(read.plus(DurationMs::from_millis(u64::MAX)) >= read);
+    assert!(read.truncated_to_millis() <= read);
+    true
+}
+
+/// The same by hand: the days of the civil calendar, as in RFC 3339.
+fn micros_of(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let february = if is_leap { 29 } else { 28 };
+    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let month_at = usize::try_from(month - 1).ok()?;
+    if !(1..=*lengths.get(month_at)?).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let years = year - 1;
+    let days = years * 365 + years / 4 - years / 100
+        + years / 400
+        + lengths[..month_at].iter().sum::<i64>()
+        + day
+        - 719_163;
+    let mut rest = &text[19..];
+    let mut fraction = 0;
+    if let Some(digits) = rest.strip_prefix('.') {
+        let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+        fraction = format!("{:0<6}", &digits[..length]).parse::<i64>().ok()?;
+        rest = &digits[length..];
+    }
+    let offset = match rest {
+        "Z" | "z" => 0,
+        _ => {
+            let sign = if rest.starts_with('-') { -1 } else { 1 };
+            let (hours, minutes) = (rest.get(1..3)?.parse::<i64>(), rest.get(4..6)?.parse::<i64>());
+            let (hours, minutes) = (hours.ok()?, minutes.ok()?);
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            sign * (hours * 60 + minutes)
+        }
+    };
+    let seconds = days * 86_400 + hour * 3600 + (minute - offset) * 60 + second;
+    Some(seconds * 1_000_000 + fraction)
+}
+
+fn duration(text: &str) -> bool {
+    let Ok(read) = text.parse::<DurationMs>() else { return false };
+    let units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let said = units.into_iter().find_map(|(unit, millis)| {
+        let number = text.strip_suffix(unit)?;
+        let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_whole.then(|| number.parse::<u128>().ok()?.checked_mul(millis)).flatten()
+    });
+    assert_eq!(said, Some(u128::from(read.as_millis())), "{text:?}");
+    assert!(!read.to_string().is_empty());
+    true
+}
+
+fn identifier(text: &str) -> bool {
+    // A host key is never judged wrongly for its shape: who is not like us is elsewhere.
+    if let (Ok(key), Ok(own)) = (text.parse::<HostKey>(), "m:b:1".parse::<HostKey>()) {
+        let _ = whereabouts(&own, &key);
+    }
+    let Ok(read) = text.parse::<ExecutionKey>() else { return false };
+    let kept = read.as_str();
+    assert_eq!(kept, text.trim(), "only the white space around it is left out");
+    assert!((1..=256).contains(&kept.len()));
+    assert!(kept.starts_with(|first: char| first.is_ascii_alphanumeric()));
+    assert!(kept.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/-".contains(&byte)));
+    assert_eq!(kept.parse::<ExecutionKey>().as_ref(), Ok(&read));
+    true
+}
+
+fn digest(text: &str) -> bool {
+    let Ok(read) = text.parse::<Digest>() else { return false };
+    assert_eq!(read.to_string(), text, "a digest has one text");
+    assert_eq!(Digest::from_bytes(read.as_bytes()), Some(read));
+    true
+}
+
+fn stream(text: &str) -> bool {
+    let Ok(read) = text.parse::<Stream>() else { return false };
+    assert_eq!(read.to_string(), text, "a stream has one text");
+    true
+}
