@@ -26,7 +26,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 17] = [
+const SHARED_STEPS: [&str; 18] = [
     "ask",
     "call",
     "carry",
@@ -43,11 +43,18 @@ const SHARED_STEPS: [&str; 17] = [
     "scale",
     "session",
     "stderr",
+    "transition",
     "wait",
 ];
-/// The facts that a put gathers, whether one may administer, and how an actuator is introduced.
-const VERBS_OF_VERBS: [(&str, &str); 3] =
-    [("plan", "intent_put"), ("policy_put", "actuator_put"), ("actuator_check", "actuator_put")];
+/// The facts that a put gathers, whether one may administer, how an actuator is introduced, and the
+/// lease that is asked for.
+const VERBS_OF_VERBS: [(&str, &str); 5] = [
+    ("plan", "intent_put"),
+    ("policy_put", "actuator_put"),
+    ("actuator_check", "actuator_put"),
+    ("batch", "intent_put"),
+    ("batch", "lease_acquire"),
+];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
 const HOMES: [(&str, &[&str]); 17] = [

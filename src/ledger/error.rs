@@ -21,7 +21,7 @@ pub enum ErrorClass {
 /// Why the ledger could not be read or written.
 ///
 /// Every variant but [`LedgerError::CommitUnknown`] means that nothing was recorded.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum LedgerError {
     /// Nothing is there. Only `init` and `quickstart` make a ledger.
