@@ -29,6 +29,7 @@ mod wait;
 pub mod actuate;
 pub mod actuator_check;
 pub mod actuator_put;
+pub mod batch;
 pub mod cooldown;
 pub mod init;
 pub mod intent_abandon;

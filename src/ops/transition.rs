@@ -71,7 +71,7 @@ impl Refused {
 pub(super) struct Deciding<'s> {
     pub(super) by: &'s Provenance,
     pub(super) policy: &'s mut PolicyCache,
-    /// Taken after the lock: whoever held it before may have written what is newer than the command.
+    /// Taken after the lock: whoever held it may have written what is newer than the command.
     pub(super) now: Timestamp,
 }
 
@@ -131,8 +131,8 @@ impl Transition {
 impl Session {
     /// One durable transition of one service: load, decide, check, append, commit.
     ///
-    /// `build` makes the command from what the transaction sees; it reads no world. A refusal leaves
-    /// the ledger as it is, but for the row of a refusal that is kept.
+    /// `build` makes the command from what the transaction sees; it reads no world. A refusal
+    /// leaves the ledger as it is, but for the row of a refusal that is kept.
     pub fn transition(
         &mut self,
         service: &ServiceName,
