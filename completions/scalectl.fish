@@ -47,6 +47,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "observe" -d 'Read
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "replay" -d 'Find out what became of a call, and go on from there'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "settle" -d 'Say what became of a call that nobody else can tell'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "attempt" -d 'What the calls of a wish were, and what they said'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "batch" -d 'Many keyed steps, a JSON line each, an answer each'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind'
@@ -381,6 +382,17 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l stderr -d 'Print what the last call wrote to stderr; kept on the host that made the call'
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l file -d 'Where the lines come from; - is stdin' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l fail-fast -d 'Stop after the first line that does not end with 0'
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l starter-policy -d 'Set a policy to start with; without one, whatever touches a target is denied' -r -f -a "local\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

@@ -4,6 +4,7 @@
 
 mod actuator;
 mod bad_input;
+mod batch;
 mod children;
 mod crash;
 mod disk_faults;

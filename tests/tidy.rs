@@ -26,7 +26,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 18] = [
+const SHARED_STEPS: [&str; 19] = [
     "administer",
     "ask",
     "call",
@@ -44,10 +44,12 @@ const SHARED_STEPS: [&str; 18] = [
     "scale",
     "session",
     "stderr",
+    "transition",
     "wait",
 ];
-/// The facts that a put gathers.
-const VERBS_OF_VERBS: [(&str, &str); 1] = [("plan", "intent_put")];
+/// The facts that a put gathers, and the lease that is asked for.
+const VERBS_OF_VERBS: [(&str, &str); 3] =
+    [("plan", "intent_put"), ("batch", "intent_put"), ("batch", "lease_acquire")];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
 const HOMES: [(&str, &[&str]); 17] = [

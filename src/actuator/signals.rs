@@ -60,7 +60,7 @@ impl Signals {
     }
 
     /// Readable as soon as a signal has come that nobody has counted.
-    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 

@@ -10,13 +10,14 @@ use super::args::whole_number;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use super::record::put_of_file;
 use super::view;
-use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document};
+use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError};
 use crate::domain::id::{
     ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
 };
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
-use crate::domain::scale::intent::{BACKOFF_MAX, IntentRecord, Reason, RetryPolicy};
+use crate::domain::scale::intent::{BACKOFF_MAX, Reason, RetryPolicy};
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
@@ -36,7 +37,7 @@ pub(super) const NOUN: Noun = Noun {
 };
 
 #[derive(Subcommand)]
-enum Verb {
+pub(super) enum Verb {
     /// Record a wish for a count; nothing is called
     Put(PutArgs),
     /// Show one intent whole
@@ -91,28 +92,28 @@ pub(super) struct WishArgs {
 }
 
 #[derive(Args)]
-struct PutArgs {
+pub(super) struct PutArgs {
     /// The service
     #[arg(required_unless_present = "file")]
-    service: Option<ServiceName>,
+    pub(super) service: Option<ServiceName>,
     /// How many replicas are wished
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     #[arg(required_unless_present = "file")]
-    replicas: Option<u64>,
+    pub(super) replicas: Option<u64>,
     /// The whole record as JSON, from a file or from - (stdin)
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "replicas", "key", "expect_revision", "reason", "max_attempts", "backoff", "fence",
     ])]
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     /// Declare a simulation: it is recorded, and never calls anybody
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
-    wish: WishArgs,
+    pub(super) wish: WishArgs,
 }
 
 #[derive(Args)]
-struct KeyArgs {
+pub(super) struct KeyArgs {
     #[command(flatten)]
     key: KeyArg,
 }
@@ -130,15 +131,20 @@ pub(super) struct KeyArg {
 }
 
 impl KeyArg {
+    /// The word that was typed.
+    pub(super) fn word(&self) -> &str {
+        let word = self.positional.as_deref().or(self.flag.as_deref());
+        word.expect("BUG: clap requires one of the two")
+    }
+
     /// The key that is meant.
     pub(super) fn resolve(&self, app: &mut App) -> Result<ExecutionKey, Fault> {
-        let word = self.positional.as_deref().or(self.flag.as_deref());
-        app.key(word.expect("BUG: clap requires one of the two"))
+        app.key(self.word())
     }
 }
 
 #[derive(Args)]
-struct ListArgs {
+pub(super) struct ListArgs {
     /// Only of this service
     service: Option<ServiceName>,
     /// Only what is under way
@@ -150,27 +156,27 @@ struct ListArgs {
 }
 
 #[derive(Args)]
-struct WithdrawArgs {
+pub(super) struct WithdrawArgs {
     #[command(flatten)]
-    key: KeyArg,
+    pub(super) key: KeyArg,
     /// Why
     #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// It is a wish of somebody else, and is meant
     #[arg(long)]
-    supersede: bool,
+    pub(super) supersede: bool,
 }
 
 #[derive(Args)]
-struct AbandonArgs {
+pub(super) struct AbandonArgs {
     #[command(flatten)]
-    key: KeyArg,
+    pub(super) key: KeyArg,
     /// Why [env: SCALECTL_REASON]
     #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// It is a wish of somebody else, and is meant
     #[arg(long)]
-    supersede: bool,
+    pub(super) supersede: bool,
 }
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
@@ -267,59 +273,6 @@ pub(super) fn put_of_flags(
 /// A key that is minted begins with the service's name, as far as there is room.
 fn cut(service: &str) -> &str {
     &service[..service.len().min(200)]
-}
-
-fn put_of_file(file: &std::path::Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
-    let bytes = read_bounded(file)?;
-    let record: IntentRecord = read_document(&bytes).map_err(|source| OpError::Document {
-        what: format!("the intent in {}", file.display()),
-        source,
-    })?;
-    // The record names its target, not our service: a service is named by the line, or found by
-    // the workload that its target has.
-    let service = match &args.service {
-        Some(service) => service.clone(),
-        None => service_of_record(&record, app)?,
-    };
-    Ok(PutIntent {
-        service,
-        form: PutForm::Record(Box::new(record)),
-        dry_run: args.dry_run,
-        premise: Premise::Latest,
-        expect_count: None,
-        queue: args.wish.queue,
-        supersede: args.wish.supersede,
-        override_cooldown: args.wish.override_cooldown,
-        attest_not_drained: args.wish.attest.is_some(),
-        key_elsewhere: None,
-        id_owner: None,
-    })
-}
-
-fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName, Fault> {
-    let target = &record.wish().target;
-    let heads = app.session()?.ledger.read()?.service_heads()?;
-    let mut found = heads.into_iter().filter(|(_, head)| {
-        head.registration.as_ref().is_some_and(|registration| {
-            registration.cluster_id == target.cluster_id
-                && registration.runtime_id == target.runtime_id
-                && registration.workload_id == target.workload_id
-        })
-    });
-    match (found.next(), found.next()) {
-        (Some((service, _)), None) => Ok(service),
-        (None, _) => Err(Fault::usage(
-            "service_unclear",
-            format!(
-                "no service has the target {}/{}/{}; name the service before --file",
-                target.cluster_id, target.runtime_id, target.workload_id
-            ),
-        )),
-        (Some(_), Some(_)) => Err(Fault::usage(
-            "service_unclear",
-            "several services have this target; name one before --file",
-        )),
-    }
 }
 
 /// Reads a document, at most one byte more than may be read of it.

@@ -27,7 +27,7 @@ pub(super) const NOUN: Noun = Noun {
 };
 
 #[derive(Subcommand)]
-enum Verb {
+pub(super) enum Verb {
     /// Take the permission for the next attempt of a key
     Acquire(AcquireArgs),
     /// Keep a lease longer, never past the fence
@@ -39,40 +39,40 @@ enum Verb {
 }
 
 #[derive(Args)]
-struct AcquireArgs {
+pub(super) struct AcquireArgs {
     #[command(flatten)]
-    key: KeyArg,
+    pub(super) key: KeyArg,
     /// Who acts; the registered writer by default
     #[arg(long, value_name = "NAME")]
-    controller: Option<ControllerId>,
+    pub(super) controller: Option<ControllerId>,
     /// How long, 1s to 900s
     #[arg(long, value_name = "DURATION")]
-    ttl: Option<DurationMs>,
+    pub(super) ttl: Option<DurationMs>,
 }
 
 #[derive(Args)]
-struct RenewArgs {
+pub(super) struct RenewArgs {
     #[command(flatten)]
-    key: KeyArg,
+    pub(super) key: KeyArg,
     /// The lease that is yours
     #[arg(long, value_name = "ID")]
-    lease: LeaseInstanceId,
+    pub(super) lease: LeaseInstanceId,
     /// How long from now, 1s to 900s
     #[arg(long, value_name = "DURATION")]
-    ttl: Option<DurationMs>,
+    pub(super) ttl: Option<DurationMs>,
 }
 
 #[derive(Args)]
-struct ReleaseArgs {
+pub(super) struct ReleaseArgs {
     #[command(flatten)]
-    key: KeyArg,
+    pub(super) key: KeyArg,
     /// The lease that is yours
     #[arg(long, value_name = "ID")]
-    lease: LeaseInstanceId,
+    pub(super) lease: LeaseInstanceId,
 }
 
 #[derive(Args)]
-struct ShowArgs {
+pub(super) struct ShowArgs {
     #[command(flatten)]
     key: KeyArg,
 }
@@ -100,10 +100,13 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
 }
 
+/// How a step on the lease of a key ends: as the key itself, where that is over.
+pub(super) fn exit_of(report: &Report) -> Exit {
+    if report.execution.phase.is_finished() { view::step_exit(report) } else { Exit::Ok }
+}
+
 fn answer(app: &App, report: &Report) -> Answer {
-    let exit =
-        if report.execution.phase.is_finished() { view::step_exit(report) } else { Exit::Ok };
-    let mut answer = view::answer(app, report, exit);
+    let mut answer = view::answer(app, report, exit_of(report));
     if let Some(held) = &report.execution.lease {
         answer = answer.line(format!(
             "  lease      {} of {} on {} until {}",

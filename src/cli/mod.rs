@@ -8,12 +8,14 @@ mod app;
 mod args;
 mod fault;
 mod noun;
+mod record;
 mod unwell;
 mod view;
 
 mod actuate;
 mod actuator;
 mod attempt;
+mod batch;
 pub mod completions;
 mod cooldown;
 mod exit_codes;
@@ -75,6 +77,7 @@ const NOUNS: &[Noun] = &[
     replay::NOUN,
     settle::NOUN,
     attempt::NOUN,
+    batch::NOUN,
     init::NOUN,
     actuator::NOUN,
     service::NOUN,

@@ -237,6 +237,11 @@ impl Answer {
         exit.after(self.applied)
     }
 
+    /// Whether the ledger changed.
+    pub const fn is_recorded(&self) -> Recorded {
+        self.recorded
+    }
+
     /// The error, if it is one.
     pub fn problem(&self) -> Option<&Problem> {
         match &self.end {

@@ -23,7 +23,7 @@ pub enum ErrorClass {
 /// Every variant but [`LedgerError::CommitUnknown`] and those of a ledger that was just made means
 /// that nothing was recorded by this write; [`LedgerError::Poisoned`] says that of an earlier one
 /// nobody knows.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the facts that the texts name")]
 pub enum LedgerError {
     /// Nothing is there. Only `init` and `quickstart` make a ledger.

@@ -162,6 +162,11 @@ impl Ledger {
         &self.identity
     }
 
+    /// Whether an earlier COMMIT of this process failed, so that it writes nothing more.
+    pub const fn is_poisoned(&self) -> bool {
+        self.poisoned_by.is_some()
+    }
+
     /// Begins to read one snapshot.
     pub fn read(&mut self) -> Result<ReadTxn<'_>, LedgerError> {
         self.engine.begin_read()?;

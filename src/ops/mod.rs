@@ -3,7 +3,7 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `lost`, `read`, `recover`, `wait`) are used by the verbs; a verb does not call
+//! `call`, `carry`, `lost`, `read`, `recover`, `transition`, `wait`) are used by the verbs; a verb does not call
 //! another, but for `scale`, which is the way through several of them.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
@@ -24,11 +24,13 @@ pub mod report;
 pub mod resume;
 pub mod session;
 mod stderr;
+mod transition;
 mod wait;
 
 pub mod actuate;
 pub mod actuator_check;
 pub mod actuator_put;
+pub mod batch;
 pub mod cooldown;
 pub mod init;
 pub mod intent_abandon;

@@ -1,10 +1,12 @@
 //! What an operation on a key reports.
 
 use super::error::OpError;
-use super::session::{Session, Transition};
+use super::session::Session;
+use super::transition::{Decided, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
@@ -70,12 +72,22 @@ impl Session {
 impl Report {
     /// The report of one transition on a key.
     pub(crate) fn of(transition: Transition, key: &ExecutionKey) -> Result<Self, OpError> {
-        let execution = transition.execution(key)?.clone();
+        let Transition { reply, events, state, committed: _ } = transition;
+        Self::of_decided(Decided { reply, events, state }, key)
+    }
+
+    /// The same of what is recorded once its transaction is committed.
+    pub(super) fn of_decided(mut decided: Decided, key: &ExecutionKey) -> Result<Self, OpError> {
+        let execution = decided
+            .state
+            .executions
+            .remove(key)
+            .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })?;
         Ok(Self {
             execution,
-            head: transition.state.head,
-            reply: transition.reply,
-            recorded: transition.committed.is_some(),
+            head: decided.state.head,
+            reply: decided.reply,
+            recorded: !decided.events.is_empty(),
             effect: Effect::None,
         })
     }

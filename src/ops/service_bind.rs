@@ -3,7 +3,8 @@
 use super::ask::reading_of;
 use super::error::OpError;
 use super::read::READING_TRIES;
-use super::session::{Session, Transition};
+use super::session::Session;
+use super::transition::Transition;
 use super::wait::refuse_after_signal;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{ServiceName, TargetUid};

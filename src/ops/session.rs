@@ -7,15 +7,12 @@ use std::path::PathBuf;
 use super::clock::Clock;
 use super::error::OpError;
 use super::ids::mint;
-use super::policy_cache::{PolicyCache, PolicyInTxn};
+use super::policy_cache::PolicyCache;
 use super::report::Effect;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
-use crate::domain::registry::RefusalBody;
-use crate::domain::scale::command::{Command, Context};
-use crate::domain::scale::decide::{Reply, decide};
-use crate::domain::scale::event::{Event, EventBody, Stamped};
+use crate::domain::scale::command::Context;
+use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::invariant;
 use crate::domain::scale::lease::Holder;
 use crate::domain::scale::policy::{PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::Provenance;
@@ -23,7 +20,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
-use crate::ledger::{Committed, Ledger, ReadTxn, WriteTxn};
+use crate::ledger::{Ledger, ReadTxn};
 
 /// Where this process runs, and where it keeps what is not in the ledger.
 #[derive(Debug, Clone)]
@@ -86,29 +83,7 @@ pub struct Session {
     pub recorded: bool,
     /// What this session has done to the target.
     pub effect: Effect,
-    policy: PolicyCache,
-}
-
-/// What a transition came to.
-pub struct Transition {
-    /// How to say it.
-    pub reply: Reply,
-    /// What was recorded.
-    pub events: Vec<Event>,
-    /// The service afterwards, or as it stands where nothing changed.
-    pub state: ServiceState,
-    /// The proof that the events are durable; none where there were none.
-    pub committed: Option<Committed>,
-}
-
-impl Transition {
-    /// The execution of a key that the command named.
-    pub fn execution(&self, key: &ExecutionKey) -> Result<&Execution, OpError> {
-        self.state
-            .executions
-            .get(key)
-            .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() }.into())
-    }
+    pub(super) policy: PolicyCache,
 }
 
 impl Session {
@@ -170,74 +145,6 @@ impl Session {
         actuator_in(&read, state)
     }
 
-    /// One durable transition of one service: load, decide, check, append, commit.
-    ///
-    /// `build` makes the command from what the transaction sees; it reads no world. A refusal leaves
-    /// the ledger as it is, but for the row of a refusal that is kept.
-    pub fn transition(
-        &mut self,
-        service: &ServiceName,
-        keys: &[ExecutionKey],
-        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
-    ) -> Result<Transition, OpError> {
-        self.load_policy()?;
-        self.transition_unasked(service, keys, build)
-    }
-
-    /// The same for a command that hardly ever asks the policy: it is loaded only if it is asked.
-    pub(super) fn transition_unasked(
-        &mut self,
-        service: &ServiceName,
-        keys: &[ExecutionKey],
-        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
-    ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?)?;
-        // After the lock: whoever held it may have written what is newer than this command.
-        let now = self.clock.now();
-        let state = txn.service_state(service, keys)?;
-        let command = build(&state, &txn)?;
-        let actuator = actuator_for(&txn, &state, &command)?;
-        let ledger_id = txn.identity().ledger_id.clone();
-        let policy = PolicyInTxn::new(&txn, &mut self.policy);
-        let context = Context {
-            by: &self.by,
-            ledger_id: &ledger_id,
-            actuator: actuator.as_ref(),
-            policy: &policy,
-            source: "cli",
-        };
-        let decided = decide(&state, &command, &context, now);
-        policy.finish()?;
-        match decided {
-            Ok(decision) if decision.events.is_empty() => {
-                let (reply, events) = (decision.reply, decision.events);
-                Ok(Transition { reply, events, state, committed: None })
-            }
-            Ok(decision) => {
-                let after = txn.append(service, state, &decision.events)?;
-                invariant::check(&after)?;
-                let committed = txn.commit()?;
-                self.recorded = true;
-                Ok(Transition {
-                    reply: decision.reply,
-                    events: decision.events,
-                    state: after,
-                    committed: Some(committed),
-                })
-            }
-            Err(rejection) => {
-                drop(txn);
-                if rejection.is_kept() {
-                    self.keep_refusal(service, &command, &rejection, now);
-                }
-                Err(OpError::Rejected {
-                    rejection: Box::new(rejection),
-                    head: state.head.registration.is_some().then(|| Box::new(state.head)),
-                })
-            }
-        }
-    }
-
     /// Answers policy questions about `state` without a transaction: for plans and explanations.
     pub fn with_context<T>(
         &mut self,
@@ -268,105 +175,21 @@ impl Session {
     }
 
     /// Parses the policy before the write lock is taken: it costs more than the write itself.
-    fn load_policy(&mut self) -> Result<(), OpError> {
+    pub(super) fn load_policy(&mut self) -> Result<(), OpError> {
         if self.policy.is_empty() {
             let read = self.ledger.read()?;
             self.policy.refresh(&read)?;
         }
         Ok(())
     }
-
-    /// A refusal that cannot be kept is still a refusal.
-    fn keep_refusal(
-        &mut self,
-        service: &ServiceName,
-        command: &Command,
-        rejection: &Rejection,
-        now: Timestamp,
-    ) {
-        let answer = match rejection {
-            Rejection::Denied { answer, .. } => Some((**answer).clone()),
-            _ => None,
-        };
-        let (message, fingerprint) = (rejection.to_string(), fingerprint(rejection));
-        let body = RefusalBody::Refused {
-            service: Some(service.clone()),
-            execution_key: key_of(command).cloned(),
-            code: rejection.code().to_owned(),
-            message,
-            fingerprint,
-            answer,
-        };
-        let event = Stamped { at: now, by: self.by.clone(), body };
-        let kept = Self::command_id().and_then(|command_id| {
-            let mut txn = self.ledger.write(command_id)?;
-            if txn.append_refusal(&event)? {
-                let _committed = txn.commit()?;
-            }
-            Ok(())
-        });
-        if let Err(error) = kept {
-            self.notice("refusal_not_kept", format!("the refusal was not recorded: {error}"));
-        }
-    }
 }
 
-/// What of a refusal does not vary from try to try.
-fn fingerprint(rejection: &Rejection) -> String {
-    match rejection {
-        Rejection::Denied { subject, answer, .. } => {
-            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
-            format!("{} {subject} {}", answer.action.as_str(), rules.join(" "))
-        }
-        Rejection::Cooldown { last, .. } => last.execution_key.to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// The key that a command is about.
-fn key_of(command: &Command) -> Option<&ExecutionKey> {
-    match command {
-        Command::RegisterService { .. } | Command::BindTarget { .. } => None,
-        Command::Put(put) => Some(put.key()),
-        Command::Start(start) => Some(&start.key),
-        Command::Withdraw { key, .. }
-        | Command::Abandon { key, .. }
-        | Command::AcquireLease { key, .. }
-        | Command::RenewLease { key, .. }
-        | Command::ReleaseLease { key, .. }
-        | Command::Simulate { key, .. }
-        | Command::EndCall { key, .. }
-        | Command::ProveEnd { key, .. }
-        | Command::RecordFence { key, .. }
-        | Command::Settle { key, .. }
-        | Command::Observe { key, .. } => Some(key),
-    }
-}
-
-fn actuator_in(
+pub(super) fn actuator_in(
     read: &ReadTxn<'_>,
     state: &ServiceState,
 ) -> Result<Option<RegisteredActuator>, OpError> {
     let name = state.head.registration.as_ref().and_then(|r| r.actuator.as_ref());
     name.map_or(Ok(None), |name| Ok(read.actuator(name)?))
-}
-
-/// The actuator that the rules look at: the registered one, or the one about to be registered.
-fn actuator_for(
-    read: &ReadTxn<'_>,
-    state: &ServiceState,
-    command: &Command,
-) -> Result<Option<RegisteredActuator>, OpError> {
-    match command {
-        Command::RegisterService { registration, .. } => match &registration.actuator {
-            Some(name) => Ok(Some(
-                read.actuator(name)?
-                    .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,
-            )),
-            None => Ok(None),
-        },
-        _ => actuator_in(read, state),
-    }
 }
 
 /// Whether any of the events is of a kind.

@@ -223,7 +223,7 @@ fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
     let mut ledger = world.open();
     let mut txn = ledger.write(id("command-4")).expect("writes");
     let mut put = |event: Event| {
-        txn.part(|txn| {
+        txn.part(id("command-5"), |txn| {
             let state = txn.service_state(&web, &[id("k-1")])?;
             txn.append(&web, state, std::slice::from_ref(&event))?;
             // The last one fails after its event is written.
@@ -235,9 +235,12 @@ fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
     assert_eq!(put(withdrawn("k-9")).expect_err("no such key").code(), "ledger_damaged");
     assert_eq!(put(bound(31)).expect_err("refused").code(), "ledger_stale");
     put(bound(30)).expect("appended");
-    let _committed = txn.commit().expect("committed");
+    let committed = txn.commit().expect("committed");
+    assert_eq!(committed.command_id(), &id("command-4"));
     let kinds: Vec<String> = world.events().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["ledger_created", "service_registered", "intent_accepted", "target_bound"]);
+    // A part is a run of its own.
+    assert!(world.events()[1..].iter().all(|event| event.command_id == id("command-5")));
     assert!(world.verify().is_sound());
 }
 

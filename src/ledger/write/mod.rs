@@ -267,25 +267,44 @@ impl<'a> WriteTxn<'a> {
         Ok(())
     }
 
-    /// Does a part of the write that may fail alone: after an error nothing of the part remains,
-    /// and the rest can still be committed. Every service must be read again after an error.
+    /// Does a part of the write that may fail alone, and whose events are those of a run of its
+    /// own: after an error nothing of the part remains, and the rest can still be committed. Every
+    /// service must be read again after an error.
     pub fn part<T, E: From<LedgerError>>(
         &mut self,
+        command_id: CommandId,
         work: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         self.engine().exec(sql::SAVEPOINT, &[])?;
         let failed_before = self.failed;
+        let whole = std::mem::replace(&mut self.command_id, command_id);
         let done = work(self);
+        self.command_id = whole;
         if done.is_err() {
+            let has_failed = self.failed;
             // Until it is undone nothing may be committed.
             self.failed = true;
-            self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
-            self.loaded.clear();
-            self.tails.clear();
+            if let Err(error) = self.undo_part() {
+                // Some failures end the whole transaction, and the savepoint with it: they say
+                // more than what follows from them.
+                return if has_failed { done } else { Err(error.into()) };
+            }
             self.failed = failed_before;
         }
         self.engine().exec(sql::RELEASE_SAVEPOINT, &[])?;
         done
+    }
+
+    fn undo_part(&mut self) -> Result<(), LedgerError> {
+        self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
+        self.loaded.clear();
+        self.tails.clear();
+        Ok(())
+    }
+
+    /// Whether a failure has made this write one that cannot be committed.
+    pub const fn has_failed(&self) -> bool {
+        self.failed
     }
 
     /// Appends one event to its chain.

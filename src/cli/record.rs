@@ -1,0 +1,76 @@
+//! A wish that comes as a whole record of the contract.
+
+use std::path::Path;
+
+use super::app::App;
+use super::fault::Fault;
+use super::intent::{PutArgs, WishArgs, read_bounded};
+use crate::domain::canonical::read_document;
+use crate::domain::id::ServiceName;
+use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::intent::IntentRecord;
+use crate::ops::OpError;
+
+/// The wish of the record in a file.
+pub(super) fn put_of_file(file: &Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
+    let bytes = read_bounded(file)?;
+    let record: IntentRecord = read_document(&bytes).map_err(|source| OpError::Document {
+        what: format!("the intent in {}", file.display()),
+        source,
+    })?;
+    put_of_record(record, args.service.as_ref(), &args.wish, args.dry_run, app)
+}
+
+/// The wish of a whole record. It names its target, not our service: a service is named by the
+/// line, or found by the workload that its target has.
+pub(super) fn put_of_record(
+    record: IntentRecord,
+    service: Option<&ServiceName>,
+    wish: &WishArgs,
+    dry_run: bool,
+    app: &mut App,
+) -> Result<PutIntent, Fault> {
+    let service = match service {
+        Some(service) => service.clone(),
+        None => service_of_record(&record, app)?,
+    };
+    Ok(PutIntent {
+        service,
+        form: PutForm::Record(Box::new(record)),
+        dry_run,
+        premise: Premise::Latest,
+        expect_count: None,
+        queue: wish.queue,
+        supersede: wish.supersede,
+        override_cooldown: wish.override_cooldown,
+        attest_not_drained: wish.attest.is_some(),
+        key_elsewhere: None,
+        id_owner: None,
+    })
+}
+
+fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName, Fault> {
+    let target = &record.wish().target;
+    let heads = app.session()?.ledger.read()?.service_heads()?;
+    let mut found = heads.into_iter().filter(|(_, head)| {
+        head.registration.as_ref().is_some_and(|registration| {
+            registration.cluster_id == target.cluster_id
+                && registration.runtime_id == target.runtime_id
+                && registration.workload_id == target.workload_id
+        })
+    });
+    match (found.next(), found.next()) {
+        (Some((service, _)), None) => Ok(service),
+        (None, _) => Err(Fault::usage(
+            "service_unclear",
+            format!(
+                "no service has the target {}/{}/{}; name the service before --file",
+                target.cluster_id, target.runtime_id, target.workload_id
+            ),
+        )),
+        (Some(_), Some(_)) => Err(Fault::usage(
+            "service_unclear",
+            "several services have this target; name one before --file",
+        )),
+    }
+}

@@ -1,0 +1,271 @@
+//! One transition of one service: load, decide, check, append; alone in a transaction or as a part
+//! of a shared one.
+//!
+//! Owns what a refusal leaves behind. Nothing that is decided here is durable before the caller's
+//! transaction is committed.
+
+use super::error::OpError;
+use super::policy_cache::{PolicyCache, PolicyInTxn};
+use super::session::{Session, actuator_in};
+use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::registry::{RefusalBody, RefusalEvent, is_same_refusal};
+use crate::domain::scale::command::{Command, Context};
+use crate::domain::scale::decide::{Reply, decide};
+use crate::domain::scale::event::{Event, Stamped};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::invariant;
+use crate::domain::scale::provenance::Provenance;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::service::RegisteredActuator;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Committed, ReadTxn, WriteTxn};
+
+/// What a transition came to.
+pub struct Transition {
+    /// How to say it.
+    pub reply: Reply,
+    /// What was recorded.
+    pub events: Vec<Event>,
+    /// The service afterwards, or as it stands where nothing changed.
+    pub state: ServiceState,
+    /// The proof that the events are durable; none where there were none.
+    pub committed: Option<Committed>,
+}
+
+/// What was decided and written, and is not yet durable.
+pub(super) struct Decided {
+    pub(super) reply: Reply,
+    pub(super) events: Vec<Event>,
+    pub(super) state: ServiceState,
+}
+
+/// A rule's no.
+pub(super) struct Refused {
+    pub(super) rejection: Box<Rejection>,
+    pub(super) head: Option<Box<ServiceHead>>,
+    /// The row that it leaves, where it is of a kind that is kept.
+    pub(super) kept: Option<Box<RefusalEvent>>,
+}
+
+/// Why nothing was decided.
+pub(super) enum Undecided {
+    Refused(Refused),
+    Failed(OpError),
+}
+
+impl<E: Into<OpError>> From<E> for Undecided {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Refused {
+    /// As operations say it.
+    pub(super) fn into_error(self) -> OpError {
+        OpError::Rejected { rejection: self.rejection, head: self.head }
+    }
+}
+
+/// What a decision needs beside its transaction.
+pub(super) struct Deciding<'s> {
+    pub(super) by: &'s Provenance,
+    pub(super) policy: &'s mut PolicyCache,
+    /// Taken after the lock: whoever held it may have written what is newer than the command.
+    pub(super) now: Timestamp,
+}
+
+/// Decides one command by what the transaction sees, and writes its events into it.
+///
+/// `build` makes the command from the same sight; it reads no world.
+pub(super) fn decide_in(
+    txn: &mut WriteTxn<'_>,
+    with: &mut Deciding<'_>,
+    service: &ServiceName,
+    keys: &[ExecutionKey],
+    build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+) -> Result<Decided, Undecided> {
+    let state = txn.service_state(service, keys)?;
+    let command = build(&state, txn)?;
+    let actuator = actuator_for(txn, &state, &command)?;
+    let ledger_id = txn.identity().ledger_id.clone();
+    let policy = PolicyInTxn::new(txn, with.policy);
+    let context = Context {
+        by: with.by,
+        ledger_id: &ledger_id,
+        actuator: actuator.as_ref(),
+        policy: &policy,
+        source: "cli",
+    };
+    let decided = decide(&state, &command, &context, with.now);
+    policy.finish()?;
+    match decided {
+        Ok(decision) if decision.events.is_empty() => {
+            Ok(Decided { reply: decision.reply, events: decision.events, state })
+        }
+        Ok(decision) => {
+            let state = txn.append(service, state, &decision.events)?;
+            invariant::check(&state)?;
+            Ok(Decided { reply: decision.reply, events: decision.events, state })
+        }
+        Err(rejection) => {
+            let kept = rejection.is_kept().then(|| {
+                Box::new(refusal(service, &command, &rejection, with.by.clone(), with.now))
+            });
+            let head = state.head.registration.is_some().then(|| Box::new(state.head));
+            Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, kept }))
+        }
+    }
+}
+
+impl Transition {
+    /// The execution of a key that the command named.
+    pub fn execution(&self, key: &ExecutionKey) -> Result<&Execution, OpError> {
+        self.state
+            .executions
+            .get(key)
+            .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() }.into())
+    }
+}
+
+impl Session {
+    /// One durable transition of one service: load, decide, check, append, commit.
+    ///
+    /// `build` makes the command from what the transaction sees; it reads no world. A refusal
+    /// leaves the ledger as it is, but for the row of a refusal that is kept.
+    pub fn transition(
+        &mut self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+    ) -> Result<Transition, OpError> {
+        self.load_policy()?;
+        self.transition_unasked(service, keys, build)
+    }
+
+    /// The same for a command that hardly ever asks the policy: it is loaded only if it is asked.
+    pub(super) fn transition_unasked(
+        &mut self,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+    ) -> Result<Transition, OpError> {
+        let mut txn = self.ledger.write(Self::command_id()?)?;
+        let now = self.clock.now();
+        let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
+        match decide_in(&mut txn, &mut with, service, keys, build) {
+            Ok(Decided { reply, events, state }) if events.is_empty() => {
+                Ok(Transition { reply, events, state, committed: None })
+            }
+            Ok(Decided { reply, events, state }) => {
+                let committed = Some(txn.commit()?);
+                self.recorded = true;
+                Ok(Transition { reply, events, state, committed })
+            }
+            Err(Undecided::Refused(mut refused)) => {
+                drop(txn);
+                self.keep_refusals(refused.kept.take().as_slice());
+                Err(refused.into_error())
+            }
+            Err(Undecided::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Keeps the rows of refusals, equal ones once. A refusal that cannot be kept is still one.
+    pub(super) fn keep_refusals(&mut self, refusals: &[Box<RefusalEvent>]) {
+        if refusals.is_empty() {
+            return;
+        }
+        if let Err(error) = self.try_to_keep(refusals) {
+            self.notice("refusal_not_kept", format!("the refusal was not recorded: {error}"));
+        }
+    }
+
+    fn try_to_keep(&mut self, refusals: &[Box<RefusalEvent>]) -> Result<(), OpError> {
+        let mut txn = self.ledger.write(Self::command_id()?)?;
+        let mut is_written = false;
+        for (at, refusal) in refusals.iter().enumerate() {
+            // Looking for it in the ledger costs more than looking for it here.
+            if refusals[..at].iter().all(|earlier| !is_same_refusal(earlier, refusal)) {
+                is_written |= txn.append_refusal(refusal)?;
+            }
+        }
+        if is_written {
+            let _committed = txn.commit()?;
+        }
+        Ok(())
+    }
+}
+
+/// The row of a refusal.
+fn refusal(
+    service: &ServiceName,
+    command: &Command,
+    rejection: &Rejection,
+    by: Provenance,
+    at: Timestamp,
+) -> RefusalEvent {
+    let answer = match rejection {
+        Rejection::Denied { answer, .. } => Some((**answer).clone()),
+        _ => None,
+    };
+    let body = RefusalBody::Refused {
+        service: Some(service.clone()),
+        execution_key: key_of(command).cloned(),
+        code: rejection.code().to_owned(),
+        message: rejection.to_string(),
+        fingerprint: fingerprint(rejection),
+        answer,
+    };
+    Stamped { at, by, body }
+}
+
+/// What of a refusal does not vary from try to try.
+fn fingerprint(rejection: &Rejection) -> String {
+    match rejection {
+        Rejection::Denied { subject, answer, .. } => {
+            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
+            format!("{} {subject} {}", answer.action.as_str(), rules.join(" "))
+        }
+        Rejection::Cooldown { last, .. } => last.execution_key.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The key that a command is about.
+fn key_of(command: &Command) -> Option<&ExecutionKey> {
+    match command {
+        Command::RegisterService { .. } | Command::BindTarget { .. } => None,
+        Command::Put(put) => Some(put.key()),
+        Command::Start(start) => Some(&start.key),
+        Command::Withdraw { key, .. }
+        | Command::Abandon { key, .. }
+        | Command::AcquireLease { key, .. }
+        | Command::RenewLease { key, .. }
+        | Command::ReleaseLease { key, .. }
+        | Command::Simulate { key, .. }
+        | Command::EndCall { key, .. }
+        | Command::ProveEnd { key, .. }
+        | Command::RecordFence { key, .. }
+        | Command::Settle { key, .. }
+        | Command::Observe { key, .. } => Some(key),
+    }
+}
+
+/// The actuator that the rules look at: the registered one, or the one about to be registered.
+fn actuator_for(
+    read: &ReadTxn<'_>,
+    state: &ServiceState,
+    command: &Command,
+) -> Result<Option<RegisteredActuator>, OpError> {
+    match command {
+        Command::RegisterService { registration, .. } => match &registration.actuator {
+            Some(name) => Ok(Some(
+                read.actuator(name)?
+                    .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,
+            )),
+            None => Ok(None),
+        },
+        _ => actuator_in(read, state),
+    }
+}
