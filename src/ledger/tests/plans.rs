@@ -1,8 +1,11 @@
 //! How SQLite finds what each statement asks for: a command must not slow down as a ledger grows.
 
+use std::cell::Cell;
+
 use super::support::*;
 use crate::ledger::sql::Statement;
 use crate::ledger::statements as sql;
+use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
 const SEARCHING: [Statement; 23] = [
@@ -76,4 +79,33 @@ fn no_statement_of_a_command_walks_a_table_or_sorts() {
 fn every_statement_is_on_one_of_the_lists() {
     let all = include_str!("../statements.rs").matches(": Statement =").count();
     assert_eq!(all, SEARCHING.len() + WALKING.len() + ABOUT_PARTS);
+}
+
+#[test]
+fn a_page_of_a_long_chain_reads_no_more_than_the_page() {
+    let world = World::new();
+    world.append("web", &[registered("web")]);
+    world.append("web", &(0..40).map(|n| bound(10 + n)).collect::<Vec<_>>());
+    let mut ledger = world.open();
+    let read = ledger.read().expect("reads");
+    for streams in [Vec::new(), vec![Stream::Service(id("web"))]] {
+        let filter = EventFilter {
+            streams,
+            limit: Some(5),
+            order: Order::NewestFirst,
+            ..EventFilter::default()
+        };
+        let page = |wanted: &dyn Fn(i64) -> bool| {
+            let looked_at = Cell::new(0);
+            let found = read.events_where(&filter, &|event| {
+                looked_at.set(looked_at.get() + 1);
+                wanted(event.position.cast_signed())
+            });
+            let positions: Vec<u64> =
+                found.expect("events").iter().map(|event| event.position).collect();
+            (looked_at.get(), positions)
+        };
+        assert_eq!(page(&|_| true), (5, vec![42, 41, 40, 39, 38]));
+        assert_eq!(page(&|position| position % 2 == 0), (9, vec![42, 40, 38, 36, 34]));
+    }
 }
