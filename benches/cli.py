@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The bars of docs/performance.md: scalectl against the sqlite3 shell and /bin/true, as ratios.
+"""The bars of docs/performance.md: scalectl against its peers, as ratios within one run.
 
+    cargo build --release && cargo build --release --example peer
     benches/cli.py [--binary PATH] [--against PATH]... [--rounds N] [--only PART]...
 
-Every part runs its variants in rotating order and compares them round by round, so that a slow
-moment of the machine falls on both sides. Only ratios within one run compare. On a busy machine
-waiting for the disk hides everything else: look at the ratio of the first deciles then. Needs
-sqlite3, a C compiler and /bin/true; kubectl is compared where it is found. Writes only below a
-temporary directory, and leaves nothing behind.
+Without --only it prints every row. Every part runs its variants in rotating order and compares them
+round by round, so that a slow moment of the machine falls on both sides. Only ratios within one run
+compare. On a busy machine waiting for the disk hides everything else: look at the ratio of the
+first deciles then. Needs sqlite3, flock, jq, a C compiler and /bin/true; kubectl is compared where
+it is found. Writes only below a temporary directory, and leaves nothing behind.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -34,6 +36,11 @@ when {{
   resource.hasTag("tier") && resource.getTag("tier") == "frozen-{n}" && context.desired > {n}
 }};
 """
+
+
+# The sizes at which the same commands are compared, in events of the ledger.
+GROWTH_EVENTS = [1_000, 100_000, 1_000_000]
+RACERS = 64
 
 
 class World:
@@ -94,9 +101,9 @@ class World:
         return subprocess.run(["sqlite3", str(self.ledger), text], capture_output=True, text=True,
                               check=True).stdout.strip()
 
-    def shell_copy(self):
-        """A ledger with the same tables and rows, into which the shell inserts events."""
-        copy = self.home / "shell.db"
+    def shell_copy(self, name="shell.db"):
+        """A ledger with the same tables and rows, for a peer to write to."""
+        copy = self.home / name
         subprocess.run(["sqlite3", str(self.ledger), f"VACUUM INTO '{copy}'"], check=True)
         subprocess.run(["sqlite3", str(copy), "PRAGMA journal_mode = WAL"], check=True,
                        capture_output=True)
@@ -214,88 +221,162 @@ def bench_scale(worlds, rounds):
     print("   ", median_ms(times), "ms")
 
 
-def grow(world, events):
-    """Makes the ledger as long by puts that the commands themselves have made, repeated."""
-    world.scalectl(*world.put())
-    world.scalectl("actuate", *world.key())
-    world.scalectl("observe", *world.key())
-    now = world.events()
-    missing = max(0, events - now)
-    if missing == 0:
-        return
-    # Events of a stream that no command reads, and finished executions of another service.
-    world.sql(f"""
-        BEGIN;
-        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {missing})
-        INSERT INTO event (stream, sequence, command_id, at, kind, execution_key, body, hash)
-        SELECT 'service:other', i, 'cmd-' || i, e.at, e.kind, 'other-' || i, e.body, randomblob(32)
-        FROM n, (SELECT * FROM event WHERE execution_key IS NOT NULL
-                 ORDER BY position DESC LIMIT 1) e;
-        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {missing} / 5)
-        INSERT INTO execution (position, execution_key, service, intent_id, intent_revision,
-                               dry_run, live, unfinished, state, version, document)
-        SELECT x.position + i, 'other-' || i, 'other', 'other-' || i, i,
-               0, 1, 0, x.state, 1, x.document
-        FROM n, (SELECT * FROM execution ORDER BY position DESC LIMIT 1) x;
-        COMMIT;""")
+def grow(world, events, services=1):
+    """Makes the ledger as long by whole lives of real wishes, and answers what it holds then."""
+    done = subprocess.run([world.tools["peer"], "grow", world.ledger, str(events), str(services)],
+                          env=world.env, capture_output=True, text=True, check=True)
+    # What the next command finds is a ledger at rest, and not the log of a mass import.
+    world.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    return int(done.stdout)
 
 
-def bench_growth(small, large, rounds):
-    print(f"growth: the same commands at {small.events()} and at {large.events()} events")
-    steps = {"put": [], "actuate": [], "observe": [], "show": []}
-    memory = {name: [0, 0] for name in steps}
-
-    def walk(world, index):
-        taken = {}
-        for name, command in (("put", world.put()), ("actuate", ["actuate", *world.key()]),
-                              ("observe", ["observe", *world.key()]),
-                              ("show", ["intent", "show", *world.key()])):
-            taken[name], kib = world.timed(world.binary, *command)
-            memory[name][index] = max(memory[name][index], kib)
-        return taken
-
-    for turn in range(rounds):
-        order = [(small, 0), (large, 1)]
-        got = {index: walk(world, index) for world, index in (order if turn % 2 else order[::-1])}
-        for name, pairs in steps.items():
-            pairs.append((got[0][name], got[1][name]))
-    for name, pairs in steps.items():
-        ratio_line(f"{name}: large / small", [b for _, b in pairs], [a for a, _ in pairs], 1.1)
-    print(f"memory, peak in MiB (bar 16): small and large ledger")
-    for name, kib in memory.items():
-        met = "met" if max(kib) <= MEMORY_KIB_MAX else "NOT MET"
-        print(f"  {name:<10} {kib[0] / 1024:6.1f} {kib[1] / 1024:6.1f}  {met}")
+def steps_of(world):
+    """The commands whose time must not grow, in the order of a life."""
+    put = world.put()
+    return [("put", put), ("replay of a key", put), ("show", ["intent", "show", *world.key()]),
+            ("actuate", ["actuate", *world.key()]), ("observe", ["observe", *world.key()]),
+            ("status", ["status", "web"]), ("log, first page", ["log", "web", "--limit", "20"]),
+            ("plan", ["plan", "web=3", "--reason", "bench"])]
 
 
-def bare_loop(ledger):
-    """Reads and hashes the rows that verify reads, and judges nothing."""
-    import hashlib
-    import sqlite3
-    last = b""
-    for row in sqlite3.connect(f"file:{ledger}?mode=ro", uri=True).execute(
-            "SELECT stream, sequence, command_id, body, hash FROM event "
-            "ORDER BY stream, sequence"):
-        hasher = hashlib.sha256(last)
-        hasher.update(row[0].encode())
-        hasher.update(row[2].encode())
-        hasher.update(row[3].encode())
-        last = hasher.digest()
+def bench_growth(directory, binary, tools, sizes, rounds):
+    for shape, services in (("one service", 1), ("1000 services", 1000)):
+        worlds = []
+        for size in sizes:
+            world = World(directory / f"grown-{services}-{size}", binary, tools)
+            grow(world, size, min(services, size // 10))
+            worlds.append(world)
+        shown = ", ".join(str(world.events()) for world in worlds)
+        print(f"growth, {shape}: the same commands at {shown} events, against the first")
+        times, memory = {}, {}
+        for turn in range(rounds):
+            order = list(enumerate(worlds))
+            for at, world in order[turn % len(order):] + order[:turn % len(order)]:
+                for name, command in steps_of(world):
+                    nanos, kib = world.timed(world.binary, *command)
+                    times.setdefault((name, at), []).append(nanos)
+                    memory[name, at] = max(memory.get((name, at), 0), kib)
+        names = list(dict.fromkeys(name for name, _ in times))
+        for name in names:
+            for at, size in list(enumerate(sizes))[1:]:
+                ratio_line(f"{name}: {size} / {sizes[0]}", times[name, at], times[name, 0], 1.1)
+        print("memory, peak in MiB (bar 16), by size")
+        for name in names:
+            kib = [memory[name, at] for at in range(len(sizes))]
+            met = "met" if max(kib) <= MEMORY_KIB_MAX else "NOT MET"
+            print(f"  {name:<18} {' '.join(f'{each / 1024:6.1f}' for each in kib)}  {met}")
+        for world in worlds:
+            shutil.rmtree(world.home)
 
 
-def bench_verify(world, rounds, puts):
-    for _ in range(puts):
-        world.scalectl(*world.put())
-    print(f"verify, {world.events()} events, against a loop that reads and hashes the same rows")
-    start = lambda: world.timed(sys.executable, __file__, "--bare", os.devnull)[0]
-    times = rotated({
-        "verify": lambda: world.timed(world.binary, "verify")[0],
-        "bare": lambda: world.timed(sys.executable, __file__, "--bare", world.ledger)[0] - start(),
-    }, rounds)
-    ratios = sorted(b / v for v, b in zip(times["verify"], times["bare"]))
-    median = statistics.median(ratios)
-    print(f"  speed of verify / of the loop  {median:.2f}  min {ratios[0]:.2f} max "
-          f"{ratios[-1]:.2f}  bar 0.25  " + ("met" if median >= 0.25 else "NOT MET"))
+def peer(world, *words):
+    """The whole numbers that benches/peer.rs prints."""
+    done = subprocess.run([world.tools["peer"], *map(str, words)], env=world.env,
+                          capture_output=True, text=True, check=True)
+    return [int(word) for word in done.stdout.split()]
+
+
+def bench_peers(world, rounds):
+    """What the same durable step costs elsewhere. No bars: the peers keep other promises."""
+    print("intent put, against what else a person might use (below 1: the put is faster)")
+    shell, number = Shell(world), iter(range(1, 1_000_000))
+    loop, once = world.shell_copy("loop.db"), world.shell_copy("once.db")
+    scripts = {}
+    for keys in (10, 1_000, 10_000):
+        scripts[keys] = world.home / f"script-{keys}.json"
+        state = {"revision": keys, "replicas": 1, "keys": {f"old-{n}": 1 for n in range(keys)}}
+        scripts[keys].write_text(json.dumps(state, separators=(",", ":")))
+
+    def put():
+        nanos = world.timed(world.binary, *world.put())[0]
+        world.scalectl("intent", "withdraw", *world.key())
+        return nanos
+
+    variants = {
+        "put": put,
+        "insert by the sqlite3 shell": shell,
+        "the same statements, a process": lambda: world.timed(
+            world.tools["peer"], "once", once, next(number))[0],
+        "the same statements, in a loop": lambda: peer(
+            world, "loop", loop, next(number) * 20, 20, 1)[0],
+    }
+    for keys, path in scripts.items():
+        variants[f"flock + sh + jq, {keys} keys"] = lambda path=path: world.timed(
+            HERE / "script.sh", path, f"k{next(number)}", 3)[0]
+    for size in (10, 1_000, 10_000):
+        variants[f"journal rewritten, {size} receipts"] = lambda size=size: peer(
+            world, "journal", world.home / f"journal-{size}.json", size, 3)[0]
+    times = rotated(variants, rounds)
+    for name in list(variants)[1:]:
+        ratio_line(f"put / {name}", times["put"], times[name])
     print("   ", median_ms(times), "ms")
+
+
+def bench_race(world, rounds):
+    """All racers believe in the same revision: one wins, and the others are told."""
+    def line(key, revision):
+        return [world.binary, "intent", "put", "web", "--replicas", "3", "--key", key, "--reason",
+                "bench", "--expect-revision", revision]
+
+    def contest(turn, together):
+        revision = str(world.puts)
+        keys = [f"race-{turn}-{together}-{n}" for n in range(RACERS)]
+        began = time.monotonic_ns()
+        running, codes = [], []
+        for key in keys:
+            running.append(subprocess.Popen(
+                line(key, revision), env=world.env, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL))
+            if not together:
+                codes.append(running.pop().wait())
+        codes += [child.wait() for child in running]
+        nanos = time.monotonic_ns() - began
+        if sorted(codes) != [0] + [10] * (RACERS - 1):
+            sys.exit(f"race: one must win and the others must be told, but the exits are {codes}")
+        world.puts += 1
+        world.scalectl("intent", "withdraw", "--key", keys[codes.index(0)])
+        return nanos
+
+    print(f"race: {RACERS} processes put on one revision; together, against one after the other")
+    turns = iter(range(2 * rounds))
+    times = rotated({"together": lambda: contest(next(turns), True),
+                     "serial": lambda: contest(next(turns), False)}, rounds)
+    ratio_line("wall of all together / one after the other", times["together"], times["serial"],
+               2.0)
+    print("   ", median_ms(times), "ms")
+
+
+def bench_verify(directory, binary, tools, sizes, rounds):
+    print("verify, against a loop that reads and hashes the same rows with the same SQLite")
+    for size in sizes:
+        world = World(directory / f"verify-{size}", binary, tools)
+        grow(world, size)
+        times, peak = {"verify": [], "events": [], "all": []}, 0
+        for _ in range(rounds):
+            nanos, kib = world.timed(world.binary, "verify")
+            _, events, everything = peer(world, "read", world.ledger)
+            for name, value in (("verify", nanos), ("events", events), ("all", everything)):
+                times[name].append(value)
+            peak = max(peak, kib)
+        for name, what in (("all", "every row"), ("events", "the events alone")):
+            ratios = sorted(b / v for v, b in zip(times["verify"], times[name]))
+            median = statistics.median(ratios)
+            bar = "" if name == "events" else "  bar 0.25  " + ("met" if median >= 0.25
+                                                                else "NOT MET")
+            print(f"  {size} events: speed of verify / of a loop over {what:<17} {median:.2f}  "
+                  f"min {ratios[0]:.2f} max {ratios[-1]:.2f}{bar}")
+        print(f"    {median_ms(times)} ms; {peak / 1024:.1f} MiB at most; "
+              f"{size / statistics.median(times['verify']) * 1e9:.0f} events/s")
+
+
+def bench_batch(world):
+    """The rows of `batch` are printed by a program of their own, where it is built."""
+    program = Path(world.tools["peer"]).with_name("batch")
+    if not program.exists():
+        print("batch: not built (cargo build --release --example batch)")
+        return
+    sys.stdout.flush()
+    subprocess.run([program, world.binary, world.ledger], env=world.env, check=True)
 
 
 def label(world):
@@ -328,13 +409,15 @@ def main():
                          help="another binary, interleaved")
     options.add_argument("--rounds", type=int, default=100)
     options.add_argument("--only", action="append", choices=[
-        "put", "put20", "actuate", "scale", "growth", "verify"])
-    options.add_argument("--verify-puts", type=int, default=5000)
-    options.add_argument("--bare", help=argparse.SUPPRESS)
-    options.add_argument("--events", type=int, default=100_000, help="of the large ledger")
+        "put", "put20", "actuate", "scale", "peers", "race", "growth", "verify", "batch"])
+    options.add_argument("--events", type=int, default=GROWTH_EVENTS[-1],
+                         help="of the largest ledger")
+    options.add_argument("--peer", default=str(HERE.parent / "target/release/examples/peer"),
+                         help="built from benches/peer.rs")
     chosen = options.parse_args()
-    if chosen.bare:
-        return None if chosen.bare == os.devnull else bare_loop(chosen.bare)
+    if not Path(chosen.peer).exists():
+        sys.exit(f"{chosen.peer} is not there: cargo build --release --example peer")
+    sizes = [size for size in GROWTH_EVENTS if size < chosen.events] + [chosen.events]
     wants = lambda part: chosen.only is None or part in chosen.only
     binaries = [chosen.binary, *chosen.against]
     print(f"{machine()}\n{chosen.rounds} rounds; the median of the ratios of all rounds")
@@ -351,14 +434,18 @@ def main():
             bench_actuate(make("actuate"), chosen.rounds)
         if wants("scale"):
             bench_scale(make("scale"), chosen.rounds)
+        tools["peer"] = chosen.peer
+        few = min(chosen.rounds, 15)
+        if wants("peers"):
+            bench_peers(make("peers")[0], chosen.rounds)
+        if wants("race"):
+            bench_race(make("race")[0], few)
         if wants("growth"):
-            small, large = (World(directory / n, binaries[0], tools) for n in ("small", "large"))
-            grow(small, 1_000)
-            grow(large, chosen.events)
-            bench_growth(small, large, chosen.rounds)
+            bench_growth(directory, binaries[0], tools, sizes, chosen.rounds)
         if wants("verify"):
-            world = World(directory / "verify", binaries[0], tools)
-            bench_verify(world, min(chosen.rounds, 15), chosen.verify_puts)
+            bench_verify(directory, binaries[0], tools, [10_000, 100_000], few)
+        if wants("batch"):
+            bench_batch(make("batch")[0])
 
 
 if __name__ == "__main__":

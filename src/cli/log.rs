@@ -87,12 +87,12 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         after: args.after,
         since: instant(args.since.as_deref(), now)?,
         until: instant(args.until.as_deref(), now)?,
-        limit: None,
+        limit: Some(args.limit),
         order: if args.after > 0 { Order::OldestFirst } else { Order::NewestFirst },
     };
-    let mut events = app.session()?.ledger.read()?.events(&filter)?;
-    events.retain(|event| is_wanted(&args, event));
-    events.truncate(args.limit);
+    let read = app.session()?.ledger.read()?;
+    let mut events = read.events_where(&filter, &|event| is_wanted(&args, event))?;
+    drop(read);
     if args.after == 0 {
         events.reverse();
     }

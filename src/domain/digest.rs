@@ -11,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// A text that is not 64 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is exactly 64 lower-case hex digits")]
@@ -46,7 +48,13 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written at once: every event and every document holds several digests.
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 0xF)];
+        }
+        f.write_str(std::str::from_utf8(&text).expect("BUG: hex digits are ASCII"))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::error::LedgerError;
+use super::read::EventFilter;
 use super::sql::Row;
 use super::stream::Stream;
 use crate::domain::digest::Digest;
@@ -70,6 +71,15 @@ impl<'r> EventRow<'r> {
 
     pub(super) fn place(&self) -> String {
         format!("event {} of {}", self.sequence, self.stream)
+    }
+
+    /// Whether a filter lets it through; `streams` are the names of the filter's chains.
+    pub(super) fn passes(&self, filter: &EventFilter, streams: &[String]) -> bool {
+        (streams.is_empty() || streams.iter().any(|stream| stream == self.stream))
+            && filter.execution_key.as_ref().is_none_or(|k| self.execution_key == Some(k.as_str()))
+            && filter.command_id.as_ref().is_none_or(|id| self.command_id == id.as_str())
+            && filter.since.is_none_or(|since| self.at >= since.as_micros())
+            && filter.until.is_none_or(|until| self.at < until.as_micros())
     }
 
     /// The event with its body read as far as every event is alike.

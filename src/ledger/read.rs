@@ -297,6 +297,15 @@ impl ReadTxn<'_> {
     /// The events that are wanted. Named chains without `after` are read by their own index, all
     /// else by position. A key alone names its service's chain and the refusals.
     pub fn events(&self, filter: &EventFilter) -> Result<Vec<StoredEvent>, LedgerError> {
+        self.events_where(filter, &|_| true)
+    }
+
+    /// The same, of which only those count that are wanted: a page of a long chain reads no more.
+    pub fn events_where(
+        &self,
+        filter: &EventFilter,
+        wanted: &dyn Fn(&StoredEvent) -> bool,
+    ) -> Result<Vec<StoredEvent>, LedgerError> {
         let mut filter = filter.clone();
         if let (Some(key), true) = (&filter.execution_key, filter.streams.is_empty()) {
             let owner = self.find_execution(key)?.map(|it| Stream::Service(it.intent.service));
@@ -309,12 +318,12 @@ impl ReadTxn<'_> {
             let by_position =
                 if newest_first { sql::READ_EVENTS_NEWEST_FIRST } else { sql::READ_EVENTS };
             let after = Value::Int(column(filter.after));
-            self.find_events(by_position, after, &filter, &streams, &mut found)?;
+            self.find_events(by_position, after, &filter, &streams, wanted, &mut found)?;
         } else {
             let by_stream =
                 if newest_first { sql::READ_STREAM_NEWEST_FIRST } else { sql::READ_STREAM };
-            for stream in &streams {
-                self.find_events(by_stream, Value::Text(stream), &filter, &streams, &mut found)?;
+            for name in streams.iter().map(|name| Value::Text(name)) {
+                self.find_events(by_stream, name, &filter, &streams, wanted, &mut found)?;
             }
             found.sort_by_key(|event| event.position);
             found.dedup_by_key(|event| event.position);
@@ -333,6 +342,7 @@ impl ReadTxn<'_> {
         value: Value<'_>,
         filter: &EventFilter,
         streams: &[String],
+        wanted: &dyn Fn(&StoredEvent) -> bool,
         found: &mut Vec<StoredEvent>,
     ) -> Result<(), LedgerError> {
         let room = filter.limit.map_or(usize::MAX, |limit| found.len().saturating_add(limit));
@@ -341,8 +351,8 @@ impl ReadTxn<'_> {
         }
         self.engine().each(statement, &[value], &mut |row| {
             let row = EventRow::of(row)?;
-            if is_wanted(filter, streams, &row) {
-                found.push(row.stored(self.path())?);
+            if row.passes(filter, streams) {
+                found.extend(Some(row.stored(self.path())?).filter(wanted));
             }
             Ok(if found.len() >= room { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })
@@ -384,14 +394,6 @@ impl ReadTxn<'_> {
         })?;
         Ok(next)
     }
-}
-
-fn is_wanted(filter: &EventFilter, streams: &[String], row: &EventRow<'_>) -> bool {
-    (streams.is_empty() || streams.iter().any(|stream| stream == row.stream))
-        && filter.execution_key.as_ref().is_none_or(|key| row.execution_key == Some(key.as_str()))
-        && filter.command_id.as_ref().is_none_or(|id| row.command_id == id.as_str())
-        && filter.since.is_none_or(|since| row.at >= since.as_micros())
-        && filter.until.is_none_or(|until| row.at < until.as_micros())
 }
 
 impl Drop for ReadTxn<'_> {

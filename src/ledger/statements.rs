@@ -52,6 +52,11 @@ pub(super) const READ_EXECUTION: Statement = Statement {
            FROM execution WHERE execution_key = $1",
 };
 
+pub(super) const READ_EXECUTION_PLACE: Statement = Statement {
+    doing: "read an execution of",
+    text: "SELECT position, version, service FROM execution WHERE execution_key = $1",
+};
+
 pub(super) const READ_UNFINISHED: Statement = Statement {
     doing: "read the unfinished executions of",
     text: "SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
@@ -170,9 +175,11 @@ pub(super) const READ_NEXT_STREAM: Statement = Statement {
 pub(super) const COUNT_EXECUTIONS: Statement =
     Statement { doing: "count the executions of", text: "SELECT count(*) FROM execution" };
 
+/// Each end by itself: both in one SELECT would walk the whole table.
 pub(super) const READ_BOUNDS: Statement = Statement {
     doing: "count the events of",
-    text: "SELECT coalesce(min(position), 0), coalesce(max(position), 0) FROM event",
+    text: "SELECT coalesce((SELECT min(position) FROM event), 0),
+                  coalesce((SELECT max(position) FROM event), 0)",
 };
 
 pub(super) const SAVEPOINT: Statement =

@@ -9,14 +9,11 @@
 //! and the caller derives it again from the text, which stays the truth.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-use cedar_policy_core::FromNormalizedStr;
-use cedar_policy_core::ast::{
-    BinaryOp, Eid, EntityType, EntityUID, Expr, ExprKind, Literal, Name, PatternElem, UnaryOp, Var,
-};
+use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal, PatternElem, UnaryOp, Var};
 use serde::{Deserialize, Serialize};
 
+use super::names::{entity, entity_type};
 use crate::domain::digest::Digest;
 use crate::domain::scale::policy::PolicyRule;
 
@@ -268,35 +265,6 @@ fn word<T: PartialEq>(words: &[(T, &str)], op: &T) -> Result<String, EncodeError
 fn op<T: Copy>(words: &[(T, &str)], word: &str) -> Result<T, String> {
     let found = words.iter().find(|(_, known)| *known == word);
     found.map(|(op, _)| *op).ok_or_else(|| format!("no operator {word:?}"))
-}
-
-/// The types of our schema, made once: to check a name costs as much as to evaluate a rule.
-static KNOWN_TYPES: [(&str, OnceLock<EntityType>); 4] = [
-    ("Action", OnceLock::new()),
-    ("Actor", OnceLock::new()),
-    ("Ledger", OnceLock::new()),
-    ("Service", OnceLock::new()),
-];
-
-/// A type of entities, without Cedar's parser.
-pub(crate) fn entity_type(name: &str) -> Result<EntityType, String> {
-    let Some((_, known)) = KNOWN_TYPES.iter().find(|(known, _)| *known == name) else {
-        return new_entity_type(name);
-    };
-    if let Some(made) = known.get() {
-        return Ok(made.clone());
-    }
-    let made = new_entity_type(name)?;
-    Ok(known.get_or_init(|| made).clone())
-}
-
-fn new_entity_type(name: &str) -> Result<EntityType, String> {
-    Name::from_normalized_str(name).map(EntityType::from).map_err(|error| error.to_string())
-}
-
-/// An entity, without Cedar's parser. Any text is an id.
-pub(crate) fn entity(type_name: &str, id: &str) -> Result<EntityUID, String> {
-    Ok(EntityUID::from_components(entity_type(type_name)?, Eid::new(id), None))
 }
 
 /// Makes an expression of data. The reader of JSON has bounded the depth.

@@ -13,6 +13,7 @@ pub mod check;
 pub mod code;
 pub mod engine;
 pub mod error;
+mod names;
 mod question;
 mod scan;
 pub mod schema;

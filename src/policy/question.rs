@@ -9,7 +9,7 @@ use cedar_policy_core::ast::{Context, Entity, Request, RequestSchemaAllPass, Res
 use cedar_policy_core::entities::{Entities, NoEntitiesSchema, TCComputation};
 use cedar_policy_core::extensions::Extensions;
 
-use super::code::entity;
+use super::names::entity;
 use super::schema::{Shape, shape};
 use crate::domain::id::Replicas;
 use crate::domain::scale::policy::{PolicyQuery, PolicyResource};

@@ -175,6 +175,28 @@ fn every_change_is_found_and_named() {
     }
 }
 
+/// Verification lets go of an execution once its row agrees; what follows must not confuse it.
+#[test]
+fn a_row_that_is_behind_is_named_and_nothing_else_is() {
+    let world = World::new();
+    world.append("web", &[registered("web"), accepted("web", "k-1", 1, false)]);
+    let raw = raw(&world.path);
+    raw.execute_batch("CREATE TABLE kept AS SELECT * FROM execution").expect("kept");
+    world.append("web", &[withdrawn("k-1"), accepted("web", "k-2", 2, false)]);
+    world.append("web", &[withdrawn("k-2")]);
+    assert!(world.verify().is_sound(), "{:?}", world.verify());
+    assert_eq!(world.verify().executions, 2);
+    raw.execute_batch(
+        "DELETE FROM execution WHERE execution_key = 'k-1';
+         INSERT INTO execution SELECT * FROM kept;",
+    )
+    .expect("put back");
+    let found = world.verify();
+    let texts: Vec<String> = found.findings.iter().map(Finding::to_string).collect();
+    assert_eq!(texts, ["execution k-1 of web is not what its events say: version differs"]);
+    assert_eq!(found.executions, 2);
+}
+
 #[test]
 fn kept_heads_prove_that_nothing_was_cut_off_or_rewritten() {
     let world = world();

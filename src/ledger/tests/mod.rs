@@ -2,5 +2,6 @@
 
 mod damage;
 mod files;
+mod plans;
 mod support;
 mod writing;

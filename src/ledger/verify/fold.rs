@@ -1,14 +1,23 @@
 //! The fold of one chain, with the version that each projection must have.
+//!
+//! An execution is compared with its row as soon as the events have come to the version of that
+//! row, and is then let go, so that a long chain takes no more memory than a short one. If more
+//! events about it follow, its row is behind: the execution is taken back out of the row, which was
+//! just proved to be what the events had come to, and is compared once more at the end.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::de::DeserializeOwned;
 
+use super::parse;
+use super::positions::Positions;
 use crate::domain::id::{ActuatorName, ExecutionKey};
 use crate::domain::registry::{
     PolicyBody, PolicyEvent, RefusalEvent, RegistryBody, RegistryEvent, RegistryState, StoredPolicy,
 };
-use crate::domain::scale::event::{Event, Stamped};
+use crate::domain::scale::event::Stamped;
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::columns::EventRow;
 use crate::ledger::stream::Stream;
@@ -20,6 +29,18 @@ pub(super) struct Span {
     pub(super) position: i64,
     /// Sequence of the last.
     pub(super) version: i64,
+    /// The version of the row; none where there is no row of this service.
+    pub(super) stored: Option<i64>,
+}
+
+/// The rows that an execution is compared with.
+pub(super) trait Rows {
+    /// Where the row of a key is, and its version.
+    fn place(&self, key: &ExecutionKey) -> Option<(i64, i64)>;
+    /// What the row of a key says.
+    fn execution(&self, key: &ExecutionKey) -> Option<Execution>;
+    /// Whether the row says what the events say.
+    fn agrees(&self, execution: &Execution, span: Span) -> bool;
 }
 
 /// What the events of one chain add up to.
@@ -56,20 +77,46 @@ impl Fold {
         }
     }
 
-    /// Adds one event; answers the first column that contradicts its body.
-    pub(super) fn step(&mut self, row: &EventRow<'_>) -> Result<Option<&'static str>, String> {
+    /// Adds one event; answers the first column that contradicts its body. `agreed` are the rows
+    /// that were found to say what the events say.
+    pub(super) fn step(
+        &mut self,
+        row: &EventRow<'_>,
+        rows: &dyn Rows,
+        agreed: &mut Positions,
+    ) -> Result<Option<&'static str>, String> {
         // Whatever fails below leaves the fold broken.
         match std::mem::replace(self, Self::Broken) {
-            Self::Service { state, mut spans, .. } => {
-                let event: Event = read(row)?;
+            Self::Service { mut state, mut spans, .. } => {
+                let event = parse::event(row.kind, row.body).map_err(|error| error.to_string())?;
                 let key = event.body.execution_key();
-                let state = state.apply(&event).map_err(|error| error.to_string())?;
                 if let Some(key) = key {
-                    let first = Span { position: row.position, version: row.sequence };
-                    match spans.get_mut(key) {
-                        Some(span) => span.version = row.sequence,
-                        None => drop(spans.insert(key.clone(), first)),
-                    }
+                    let span = match spans.entry(key.clone()) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(new) => {
+                            let stored = rows.place(key);
+                            let again = stored.filter(|(position, _)| agreed.contains(*position));
+                            if let Some(execution) = again.and_then(|_| rows.execution(key)) {
+                                state.executions.insert(key.clone(), execution);
+                            }
+                            new.insert(Span {
+                                position: again.map_or(row.position, |(position, _)| position),
+                                version: row.sequence,
+                                stored: stored.map(|(_, version)| version),
+                            })
+                        }
+                    };
+                    span.version = row.sequence;
+                }
+                let mut state = state.apply(&event).map_err(|error| error.to_string())?;
+                if let Some(key) = key
+                    && let Some(span) = spans.get(key).copied()
+                    && span.stored == Some(span.version)
+                    && state.executions.get(key).is_some_and(|is| rows.agrees(is, span))
+                {
+                    state.executions.remove(key);
+                    spans.remove(key);
+                    agreed.insert(span.position);
                 }
                 let difference = first_difference(row, &event, event.body.kind(), key);
                 *self = Self::Service { state, version: row.sequence, spans };

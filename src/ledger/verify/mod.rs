@@ -6,6 +6,8 @@
 //! whoever can write the file can write another whole history. Changes nothing.
 
 mod fold;
+mod parse;
+mod positions;
 mod projections;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,8 @@ use super::statements as sql;
 use super::stream::{Chainer, Head, Stream};
 use crate::domain::digest::Digest;
 use fold::Fold;
+use positions::Positions;
+use projections::RowsOf;
 
 /// How many findings are listed; the rest is only counted.
 pub const FINDINGS_LISTED_MAX: usize = 100;
@@ -140,9 +144,21 @@ impl Verification {
     }
 }
 
+/// The services that were walked, and which of their rows are accounted for.
+#[derive(Default)]
+struct Services {
+    /// Every service that has a chain.
+    walked: BTreeSet<String>,
+    /// Those whose chain makes no sense: nothing can be said about their rows.
+    broken: BTreeSet<String>,
+    /// Every row that was compared, by its position.
+    agreed: Positions,
+}
+
 /// One chain while it is walked.
 struct Walk<'s> {
     stream: &'s str,
+    rows: RowsOf<'s>,
     sequence: i64,
     position: i64,
     hash: Digest,
@@ -167,7 +183,7 @@ impl ReadTxn<'_> {
             kept.entry(head.stream.to_string()).or_default().insert(sequence, head);
         }
         let mut expected = projections::Documents::default();
-        let mut services = BTreeSet::new();
+        let mut services = Services::default();
         let mut last = String::new();
         loop {
             let stream = match self.next_stream(&last) {
@@ -179,11 +195,10 @@ impl ReadTxn<'_> {
                 }
             };
             let mut heads = kept.remove(&stream).unwrap_or_default();
-            let fold = self.walk(&stream, &mut heads, &mut found)?;
+            let fold = self.walk(&stream, &mut heads, &mut services.agreed, &mut found)?;
             report_cut_off(heads.into_values(), &mut found);
             if let Ok(Stream::Service(service)) = stream.parse() {
-                self.compare_service(&service, &fold, &mut found)?;
-                services.insert(service.to_string());
+                self.compare_service(&service, &fold, &mut services, &mut found)?;
             }
             expected.add(&stream, fold);
             last = stream;
@@ -191,6 +206,7 @@ impl ReadTxn<'_> {
         report_cut_off(kept.into_values().flat_map(BTreeMap::into_values), &mut found);
         self.compare_positions(&mut found)?;
         self.compare_rest(&services, &mut found)?;
+        found.executions = services.agreed.count();
         self.compare_documents(expected, &mut found)?;
         Ok(found)
     }
@@ -199,20 +215,22 @@ impl ReadTxn<'_> {
         &self,
         stream: &str,
         heads: &mut BTreeMap<i64, &Head>,
+        agreed: &mut Positions,
         found: &mut Verification,
     ) -> Result<Fold, LedgerError> {
         let typed: Option<Stream> = stream.parse().ok();
+        let rows = RowsOf { read: self, stream: typed.as_ref() };
         if typed.is_none() {
             let problem = "there is no such stream".to_owned();
             found.report(Finding::Unreadable { place: format!("stream {stream:?}"), problem });
         }
         let fold = typed.as_ref().map_or(Fold::Broken, Fold::of);
-        let mut walk = Walk { stream, sequence: 0, position: 0, hash: Digest::ZERO, fold };
+        let mut walk = Walk { stream, rows, sequence: 0, position: 0, hash: Digest::ZERO, fold };
         let mut chainer = Chainer::default();
         let done = self.engine().each(sql::VERIFY_STREAM, &[Value::Text(stream)], &mut |row| {
             found.events += 1;
             match EventRow::of(row) {
-                Ok(row) => walk.step(&row, &mut chainer, heads, found),
+                Ok(row) => walk.step(&row, &mut chainer, heads, agreed, found),
                 Err(error) => {
                     let place = format!("an event of {stream} after {}", walk.sequence);
                     found.report(Finding::Unreadable { place, problem: error.to_string() });
@@ -225,10 +243,11 @@ impl ReadTxn<'_> {
             walk.fold = Fold::Broken;
         }
         found.tolerate(done)?;
-        if let (Some(stream), Ok(sequence @ 1..)) = (typed, u64::try_from(walk.sequence)) {
-            found.heads.push(Head { stream, sequence, hash: walk.hash });
+        let Walk { sequence, hash, fold, .. } = walk;
+        if let (Some(stream), Ok(sequence @ 1..)) = (typed, u64::try_from(sequence)) {
+            found.heads.push(Head { stream, sequence, hash });
         }
-        Ok(walk.fold)
+        Ok(fold)
     }
 
     /// Every event has a place of its own, and none is outside the chains.
@@ -259,6 +278,7 @@ impl Walk<'_> {
         row: &EventRow<'_>,
         chainer: &mut Chainer,
         heads: &mut BTreeMap<i64, &Head>,
+        agreed: &mut Positions,
         found: &mut Verification,
     ) {
         let (stream, sequence) = (self.stream.to_owned(), row.sequence);
@@ -287,7 +307,7 @@ impl Walk<'_> {
             let stream = head.stream.clone();
             found.report(Finding::Rewritten { stream, sequence: head.sequence });
         }
-        match self.fold.step(row) {
+        match self.fold.step(row, &self.rows, agreed) {
             Ok(None) => {}
             Ok(Some(column)) => found.report(Finding::ColumnMismatch { stream, sequence, column }),
             Err(problem) => found.report(Finding::IllegalEvent { stream, sequence, problem }),

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use serde::de::DeserializeOwned;
 
-use super::fold::{Fold, Span};
-use super::{Finding, Verification};
+use super::fold::{Fold, Rows, Span};
+use super::{Finding, Services, Verification};
 use crate::domain::id::{ExecutionKey, LedgerId, ServiceName};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceHead;
@@ -15,6 +15,7 @@ use crate::ledger::error::LedgerError;
 use crate::ledger::read::ReadTxn;
 use crate::ledger::sql::Value;
 use crate::ledger::statements as sql;
+use crate::ledger::stream::Stream;
 
 /// What the registry and the policy say must be stored, by kind and name.
 #[derive(Default)]
@@ -60,61 +61,100 @@ fn says<T: serde::Serialize + DeserializeOwned + PartialEq>(text: &str, value: &
     text == document(value) || serde_json::from_str::<T>(text).is_ok_and(|stored| stored == *value)
 }
 
+/// The rows of the executions of one chain's service. A row that cannot be read is none here: it
+/// is read again at the end of the chain, and reported then.
+pub(super) struct RowsOf<'a> {
+    pub(super) read: &'a ReadTxn<'a>,
+    pub(super) stream: Option<&'a Stream>,
+}
+
+impl RowsOf<'_> {
+    fn is_own(&self, service: &str) -> bool {
+        matches!(self.stream, Some(Stream::Service(own)) if own.as_str() == service)
+    }
+
+    /// Calls `use_it` with the row of a key, if this service has one.
+    fn with<T>(
+        &self,
+        key: &ExecutionKey,
+        use_it: impl Fn(&ExecutionRow<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let mut found = None;
+        let values = [Value::Text(key.as_str())];
+        let done = self.read.engine().each(sql::READ_EXECUTION, &values, &mut |row| {
+            let row = ExecutionRow::of(row)?;
+            found = if self.is_own(row.service) { use_it(&row) } else { None };
+            Ok(ControlFlow::Break(()))
+        });
+        done.ok().and(found)
+    }
+}
+
+impl Rows for RowsOf<'_> {
+    fn place(&self, key: &ExecutionKey) -> Option<(i64, i64)> {
+        let mut place = None;
+        let values = [Value::Text(key.as_str())];
+        let done = self.read.engine().each(sql::READ_EXECUTION_PLACE, &values, &mut |row| {
+            if self.is_own(row.text(2)?) {
+                place = Some((row.int(0)?, row.int(1)?));
+            }
+            Ok(ControlFlow::Break(()))
+        });
+        done.ok().and(place)
+    }
+
+    fn execution(&self, key: &ExecutionKey) -> Option<Execution> {
+        self.with(key, |row| row.execution(self.read.path()).ok())
+    }
+
+    fn agrees(&self, execution: &Execution, span: Span) -> bool {
+        let differs = |row: &ExecutionRow<'_>| Some(execution_difference(row, execution, span));
+        self.with(execution.key(), differs) == Some(None)
+    }
+}
+
 impl ReadTxn<'_> {
-    /// Compares a service's head and all of its executions with the fold of its chain.
+    /// Compares a service's head, and what of its executions was not found to agree yet, with the
+    /// fold of its chain.
     pub(super) fn compare_service(
         &self,
         service: &ServiceName,
         fold: &Fold,
+        services: &mut Services,
         found: &mut Verification,
     ) -> Result<(), LedgerError> {
-        let (state, version, spans) = match fold {
-            Fold::Service { state, version, spans } => (Some(state), *version, Some(spans)),
-            Fold::Registry { .. } | Fold::Policy { .. } | Fold::Refusals | Fold::Broken => {
-                (None, 0, None)
-            }
+        services.walked.insert(service.to_string());
+        let Fold::Service { state, version, spans } = fold else {
+            services.broken.insert(service.to_string());
+            return Ok(());
         };
-        if let Some(state) = state {
-            self.compare_head(service, &state.head, version, found)?;
-        }
-        let mut seen = BTreeSet::new();
-        let values = [Value::Text(service.as_str())];
-        let done = self.engine().each(sql::READ_EXECUTIONS_OF_SERVICE, &values, &mut |row| {
-            found.executions += 1;
-            let row = match ExecutionRow::of(row) {
-                Ok(row) => row,
-                Err(error) => {
-                    let place = format!("an execution of {service}");
-                    found.report(Finding::Unreadable { place, problem: error.to_string() });
-                    return Ok(ControlFlow::Continue(()));
+        self.compare_head(service, &state.head, *version, found)?;
+        for (key, execution) in &state.executions {
+            let Some(span) = spans.get(key) else { continue };
+            let what = format!("execution {key} of {service}");
+            let mut is_there = false;
+            let mut difference = None;
+            let values = [Value::Text(key.as_str())];
+            let done = self.engine().each(sql::READ_EXECUTION, &values, &mut |row| {
+                let row = ExecutionRow::of(row)?;
+                if row.service == service.as_str() {
+                    is_there = true;
+                    services.agreed.insert(row.position);
+                    difference = execution_difference(&row, execution, *span);
                 }
-            };
-            let (Some(state), Some(spans)) = (state, spans) else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            let what = format!("execution {} of {service}", row.execution_key);
-            let key = row.execution_key.parse::<ExecutionKey>().ok();
-            let expected = key.and_then(|key| {
-                let expected = (state.executions.get(&key)?, spans.get(&key)?);
-                seen.insert(key);
-                Some(expected)
+                Ok(ControlFlow::Break(()))
             });
-            match expected {
-                None => found.report(Finding::ProjectionExtra { what }),
-                Some((execution, span)) => {
-                    if let Some(column) = execution_difference(&row, execution, *span) {
+            match done {
+                Err(error) if !error.is_busy() => {
+                    found.report(Finding::Unreadable { place: what, problem: error.to_string() });
+                }
+                Err(error) => return Err(error),
+                Ok(()) if !is_there => found.report(Finding::ProjectionMissing { what }),
+                Ok(()) => {
+                    if let Some(column) = difference {
                         found.report(Finding::ProjectionDiffers { what, column });
                     }
                 }
-            }
-            Ok(ControlFlow::Continue(()))
-        });
-        let is_whole = done.is_ok();
-        found.tolerate(done)?;
-        for key in state.filter(|_| is_whole).iter().flat_map(|state| state.executions.keys()) {
-            if !seen.contains(key) {
-                let what = format!("execution {key} of {service}");
-                found.report(Finding::ProjectionMissing { what });
             }
         }
         Ok(())
@@ -151,13 +191,13 @@ impl ReadTxn<'_> {
     /// Services and executions that no chain accounts for.
     pub(super) fn compare_rest(
         &self,
-        services: &BTreeSet<String>,
+        services: &Services,
         found: &mut Verification,
     ) -> Result<(), LedgerError> {
         let mut extra = Vec::new();
         let done = self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
             let name = row.text(0)?;
-            if !services.contains(name) {
+            if !services.walked.contains(name) {
                 extra.push(format!("service {name:?}"));
             }
             Ok(ControlFlow::Continue(()))
@@ -169,18 +209,24 @@ impl ReadTxn<'_> {
             Ok(ControlFlow::Break(()))
         });
         found.tolerate(done)?;
-        if count != column(found.executions) {
+        for what in extra {
+            found.report(Finding::ProjectionExtra { what });
+        }
+        if count != column(services.agreed.count()) {
             let done = self.engine().each(sql::READ_EXECUTIONS, &[], &mut |row| {
-                let (key, service) = (row.text(1)?, row.text(2)?);
-                if !services.contains(service) {
-                    extra.push(format!("execution {key:?} of {service:?}"));
+                let (position, key, service) = (row.int(0)?, row.text(1)?, row.text(2)?);
+                if services.agreed.contains(position) || services.broken.contains(service) {
+                    return Ok(ControlFlow::Continue(()));
                 }
+                let what = if services.walked.contains(service) {
+                    format!("execution {key} of {service}")
+                } else {
+                    format!("execution {key:?} of {service:?}")
+                };
+                found.report(Finding::ProjectionExtra { what });
                 Ok(ControlFlow::Continue(()))
             });
             found.tolerate(done)?;
-        }
-        for what in extra {
-            found.report(Finding::ProjectionExtra { what });
         }
         Ok(())
     }
