@@ -15,7 +15,7 @@ use crate::domain::id::{ExecutionKey, IntentRevision, LedgerId, ServiceName};
 use crate::domain::scale::provenance::{Claim, Provenance};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
-use crate::ledger::{CreateOptions, Ledger, Location, OpenOptions};
+use crate::ledger::{CreateOptions, Ledger, Location, OpenOptions, ServerAddress, Surroundings};
 use crate::ops::clock::Clock;
 use crate::ops::{Place, Session, mint};
 
@@ -125,13 +125,20 @@ impl Environment {
 struct Config {
     /// Names of ledgers.
     #[serde(default)]
-    ledgers: BTreeMap<String, PathBuf>,
+    ledgers: BTreeMap<String, String>,
+}
+
+/// What is said where a ledger is reached without TLS.
+fn note_clear_text(session: &mut Session, location: &Location) {
+    if matches!(location, Location::Server(address) if address.is_in_clear()) {
+        session.notice("ledger_in_clear", "the ledger is reached over a network without TLS");
+    }
 }
 
 /// Which ledger, and why that one.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
-    pub(crate) path: PathBuf,
+    pub(crate) location: Location,
     pub(crate) shown: String,
     pub(crate) why: &'static str,
     by_flag: bool,
@@ -201,29 +208,35 @@ impl App {
                     let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
                     return Ok(Chosen {
                         shown: path.display().to_string(),
-                        path,
+                        location: Location::File(path),
                         why,
                         by_flag: false,
                     });
                 }
             };
         let shown = text.to_string_lossy().into_owned();
-        if shown.contains("://") {
-            return Err(Fault::usage(
-                "ledger_unsupported",
-                format!(
-                    "{}: this scalectl keeps its ledger in a file",
-                    super::escape::without_password(&shown)
-                ),
-            ));
-        }
-        let path = self.named_ledger(&shown)?.unwrap_or_else(|| PathBuf::from(&text));
-        Ok(Chosen { path, shown, why, by_flag })
+        let named = self.named_ledger(&shown)?.map(OsString::from);
+        let location = self.location(named.unwrap_or(text))?;
+        let shown = super::escape::without_password(&shown).into_owned();
+        Ok(Chosen { location, shown, why, by_flag })
     }
 
-    /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH". A word with a slash or a
+    /// What is meant by a path or an address.
+    fn location(&self, text: OsString) -> Result<Location, Fault> {
+        let Some(address) = text.to_str().filter(|text| text.contains("://")) else {
+            return Ok(Location::File(PathBuf::from(text)));
+        };
+        let os_user = os_user(rustix::process::getuid().as_raw());
+        let around = Surroundings { environment: self.environment.all(), os_user: &os_user };
+        ServerAddress::parse(address, &around).map(Location::Server).map_err(|error| {
+            let shown = super::escape::without_password(address);
+            Fault::usage("ledger_address_invalid", format!("{shown}: {error}"))
+        })
+    }
+
+    /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH" or "postgres://…". A word with a slash or a
     /// dot is a path.
-    fn named_ledger(&self, word: &str) -> Result<Option<PathBuf>, Fault> {
+    fn named_ledger(&self, word: &str) -> Result<Option<String>, Fault> {
         if word.contains(['/', '.']) {
             return Ok(None);
         }
@@ -303,9 +316,10 @@ impl App {
         if self.session.is_none() {
             let chosen = self.chosen()?;
             let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
-            let ledger = Ledger::open(&Location::File(chosen.path), options)?;
-            self.session =
-                Some(Session::new(ledger, self.clock(), self.provenance()?, self.place()?));
+            let ledger = Ledger::open(&chosen.location, options)?;
+            let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);
+            note_clear_text(&mut session, &chosen.location);
+            self.session = Some(session);
         }
         Ok(self.session.as_mut().expect("BUG: the session was just opened"))
     }
@@ -326,9 +340,10 @@ impl App {
             command_id: Session::command_id()?,
             open: OpenOptions { lock_timeout: self.globals.lock_timeout },
         };
-        let location = Location::File(chosen.path.clone());
-        let ledger = Ledger::create(&location, &by, clock.now(), &options)?;
-        self.session = Some(Session::new(ledger, clock, by, self.place()?));
+        let ledger = Ledger::create(&chosen.location, &by, clock.now(), &options)?;
+        let mut session = Session::new(ledger, clock, by, self.place()?);
+        note_clear_text(&mut session, &chosen.location);
+        self.session = Some(session);
         Ok((self.session.as_mut().expect("BUG: the session was just opened"), chosen))
     }
 

@@ -182,6 +182,15 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)
         }
+        LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {
+            problem("run this same line again once the server can be reached").again(context)
+        }
+        LedgerError::NotPermitted { .. } => {
+            problem("the server's administrator gives the right, the password or the certificate")
+        }
+        LedgerError::UnsafeServer { .. } => {
+            problem("the server's administrator changes that; until then nothing is recorded there")
+        }
         LedgerError::Newer { .. } => problem("use a scalectl that is as new as the ledger"),
         LedgerError::Full { .. } => {
             problem("make room on its disk, then run this same line again").again(context)

@@ -66,6 +66,18 @@ pub enum LedgerError {
     /// Somebody else writes, for longer than the lock timeout.
     #[error("cannot {doing} the ledger {}: it was locked for {waited}", path.display())]
     Busy { doing: &'static str, path: PathBuf, waited: DurationMs },
+    /// The server of the ledger could not be asked, or not to the end.
+    #[error("cannot {doing} the ledger {}: {problem}", path.display())]
+    Unreachable { doing: &'static str, path: PathBuf, problem: String },
+    /// The server lets us not do this.
+    #[error("cannot {doing} the ledger {}: {problem}", path.display())]
+    NotPermitted { doing: &'static str, path: PathBuf, problem: String },
+    /// The server could lose what it has acknowledged.
+    #[error("the ledger {} is not safe there: {problem}", path.display())]
+    UnsafeServer { path: PathBuf, problem: String },
+    /// The connection was lost at COMMIT, and the write is known not to be there.
+    #[error("nothing of {command_id} was recorded in the ledger {}: its COMMIT did not arrive: {problem}", path.display())]
+    NotCommitted { command_id: CommandId, path: PathBuf, problem: String },
     /// Anything else that the database or the system said.
     #[error("cannot {doing} the ledger {}: {problem}", path.display())]
     Failed { doing: &'static str, path: PathBuf, problem: String },
@@ -108,6 +120,10 @@ impl LedgerError {
             Self::Nonsense { .. } | Self::Illegal { .. } => "ledger_damaged",
             Self::Full { .. } => "ledger_full",
             Self::Busy { .. } => "ledger_busy",
+            Self::Unreachable { .. } => "ledger_unreachable",
+            Self::NotPermitted { .. } => "ledger_not_permitted",
+            Self::UnsafeServer { .. } => "ledger_unsafe",
+            Self::NotCommitted { .. } => "not_committed",
             Self::Failed { .. } => "ledger_failed",
             Self::CommitUnknown { .. } => "commit_unknown",
             Self::Poisoned { .. } => "ledger_poisoned",
@@ -121,8 +137,12 @@ impl LedgerError {
         match self {
             Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
             Self::CommitUnknown { .. } => ErrorClass::Unknown,
-            Self::Busy { .. } => ErrorClass::Unavailable,
+            Self::Busy { .. } | Self::Unreachable { .. } | Self::NotCommitted { .. } => {
+                ErrorClass::Unavailable
+            }
             Self::Missing { .. }
+            | Self::NotPermitted { .. }
+            | Self::UnsafeServer { .. }
             | Self::SideFile { .. }
             | Self::NotAFile { .. }
             | Self::NetworkFileSystem { .. }
@@ -139,6 +159,11 @@ impl LedgerError {
             | Self::Incomplete { .. }
             | Self::Illegal { .. } => ErrorClass::Unusable,
         }
+    }
+
+    /// Whether the server could not be asked: nothing of an open transaction remains.
+    pub(super) const fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
     }
 
     /// Whether the same line may succeed once somebody else is done.

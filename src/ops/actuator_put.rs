@@ -19,7 +19,7 @@ use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, Poli
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ledger::{ExecutionFilter, ReadTxn};
+use crate::ledger::{ExecutionFilter, Reach, ReadTxn};
 
 /// The longest timeout of one call.
 pub const TIMEOUT_MAX: DurationMs = DurationMs::from_secs(900 - 30);
@@ -78,8 +78,8 @@ pub fn actuator_put(
         bindings::put(&bindings_file, &ledger_id, name, &binding)?;
         return Ok(RegisteredHere { actuator, changed: false });
     }
-    let mut txn = session.ledger.write(Session::command_id()?)?;
-    let now = session.clock.now();
+    let mut txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    let now = session.clock.read(txn.now());
     if let Some(before) = txn.actuator(name)?
         && (before.adapter != actuator.adapter || before.capabilities != actuator.capabilities)
     {

@@ -22,8 +22,11 @@ use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
-use crate::domain::time::Timestamp;
-use crate::ledger::{Committed, Ledger, ReadTxn, WriteTxn};
+use crate::domain::time::{DurationMs, Timestamp};
+use crate::ledger::{Committed, Ledger, Reach, ReadTxn, WriteTxn};
+
+/// From so much on it is said that the clock of this host is not the ledger's.
+const HOST_SKEW_NOTED: DurationMs = DurationMs::from_secs(5);
 
 /// Where this process runs, and where it keeps what is not in the ledger.
 #[derive(Debug, Clone)]
@@ -113,8 +116,10 @@ impl Transition {
 
 impl Session {
     /// A session on an open ledger.
-    pub const fn new(ledger: Ledger, clock: Clock, by: Provenance, place: Place) -> Self {
-        Self {
+    pub fn new(ledger: Ledger, mut clock: Clock, by: Provenance, place: Place) -> Self {
+        let of_host = clock.now();
+        let skew = clock.read(ledger.now()).apart(of_host);
+        let mut session = Self {
             ledger,
             clock,
             by,
@@ -123,7 +128,13 @@ impl Session {
             recorded: false,
             effect: Effect::None,
             policy: PolicyCache::EMPTY,
+        };
+        if skew > HOST_SKEW_NOTED {
+            let text =
+                format!("the clock of this host and the clock of the ledger are {skew} apart");
+            session.notice("host_clock_skew", text);
         }
+        session
     }
 
     /// Says something beside the answer.
@@ -191,9 +202,9 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?)?;
+        let mut txn = self.ledger.write(Self::command_id()?, Reach::service(service))?;
         // After the lock: whoever held it may have written what is newer than this command.
-        let now = self.clock.now();
+        let now = self.clock.read(txn.now());
         let state = txn.service_state(service, keys)?;
         let command = build(&state, &txn)?;
         let actuator = actuator_for(&txn, &state, &command)?;
@@ -299,7 +310,7 @@ impl Session {
         };
         let event = Stamped { at: now, by: self.by.clone(), body };
         let kept = Self::command_id().and_then(|command_id| {
-            let mut txn = self.ledger.write(command_id)?;
+            let mut txn = self.ledger.write(command_id, Reach::refusals())?;
             if txn.append_refusal(&event)? {
                 let _committed = txn.commit()?;
             }

@@ -18,8 +18,9 @@ use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
 use crate::ledger::columns::{column, document};
 use crate::ledger::error::LedgerError;
+use crate::ledger::reach::Reach;
 use crate::ledger::read::ReadTxn;
-use crate::ledger::sql::Value;
+use crate::ledger::sql::{CommitError, Value};
 use crate::ledger::statements as sql;
 use crate::ledger::stream::{Chainer, Stream};
 
@@ -53,6 +54,7 @@ impl Committed {
 pub struct WriteTxn<'a> {
     read: ReadTxn<'a>,
     command_id: CommandId,
+    reach: Reach,
     loaded: BTreeMap<ServiceName, Loaded>,
     tails: BTreeMap<Stream, Tail>,
     chainer: Chainer,
@@ -110,10 +112,11 @@ impl<'a> Deref for WriteTxn<'a> {
 }
 
 impl<'a> WriteTxn<'a> {
-    pub(in crate::ledger) fn new(read: ReadTxn<'a>, command_id: CommandId) -> Self {
+    pub(in crate::ledger) fn new(read: ReadTxn<'a>, command_id: CommandId, reach: Reach) -> Self {
         Self {
             read,
             command_id,
+            reach,
             loaded: BTreeMap::new(),
             tails: BTreeMap::new(),
             chainer: Chainer::default(),
@@ -126,6 +129,12 @@ impl<'a> WriteTxn<'a> {
         &self.command_id
     }
 
+    /// What the clock of the database said when this transaction had its locks; none where the
+    /// clock of this host is the clock.
+    pub fn now(&self) -> Option<Timestamp> {
+        self.engine().now()
+    }
+
     /// As [`ReadTxn::service_state`], and remembers the versions, so that [`Self::append`] updates
     /// what was read and nothing else.
     pub fn service_state(
@@ -133,6 +142,8 @@ impl<'a> WriteTxn<'a> {
         service: &ServiceName,
         keys: &[ExecutionKey],
     ) -> Result<ServiceState, LedgerError> {
+        let is_locked = self.reach.holds(&Stream::Service(service.clone()));
+        assert!(is_locked, "BUG: {service} is read for a decision without its lock");
         // An error while reading may have ended the transaction, too.
         let loaded = self.read.load(service, keys);
         let (head, executions) = self.guard(loaded)?;
@@ -290,6 +301,7 @@ impl<'a> WriteTxn<'a> {
 
     /// Appends one event to its chain.
     fn record(&mut self, stream: &Stream, entry: &Entry<'_>) -> Result<Place, LedgerError> {
+        assert!(self.reach.holds(stream), "BUG: {stream} is written without its lock");
         let tail = self.tail(stream)?;
         let sequence = tail.sequence + 1;
         let name = stream.to_string();
@@ -350,10 +362,20 @@ impl<'a> WriteTxn<'a> {
             return Err(LedgerError::Incomplete { command_id, path });
         }
         crash::hit(CrashPoint::BeforeCommit);
-        if let Err(problem) = self.read.engine().commit() {
-            if matches!(problem, LedgerError::Full { .. }) {
-                return Err(problem);
-            }
+        let problem = match self.read.engine().commit() {
+            Ok(()) => None,
+            Err(CommitError::NotApplied(problem)) => return Err(problem),
+            Err(CommitError::Unknown(problem)) => Some(problem),
+            Err(CommitError::Lost(problem)) => match self.look_for_it() {
+                Ok(true) => None,
+                Ok(false) => {
+                    let problem = problem.to_string();
+                    return Err(LedgerError::NotCommitted { command_id, path, problem });
+                }
+                Err(_) => Some(problem),
+            },
+        };
+        if let Some(problem) = problem {
             self.read.ledger.poisoned_by = Some(command_id.clone());
             let problem = problem.to_string();
             return Err(LedgerError::CommitUnknown { command_id, path, problem });
@@ -363,5 +385,24 @@ impl<'a> WriteTxn<'a> {
         let identity = self.identity();
         let (ledger_id, incarnation) = (identity.ledger_id.clone(), identity.incarnation);
         Ok(Committed { command_id, ledger_id, incarnation })
+    }
+
+    /// Whether the lost COMMIT is there. Under the same locks, so that it is over: as long as the
+    /// server still works on it, it holds them.
+    fn look_for_it(&self) -> Result<bool, LedgerError> {
+        let engine = self.read.engine();
+        engine.begin_write(&self.reach.locks())?;
+        let Some((stream, tail)) = self.tails.first_key_value() else {
+            return Ok(true);
+        };
+        let mut is_there = false;
+        let name = stream.to_string();
+        let values = [Value::Text(&name), Value::Int(tail.sequence)];
+        engine.each(sql::READ_EVENT_HASH, &values, &mut |row| {
+            is_there = row.bytes(0)? == tail.hash.as_bytes();
+            Ok(ControlFlow::Break(()))
+        })?;
+        engine.rollback();
+        Ok(is_there)
     }
 }
