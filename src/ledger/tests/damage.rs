@@ -22,6 +22,8 @@ fn world() -> World {
     };
     let body = PolicyBody::PolicySet { policy, decision: allowed() };
     txn.append_policy(&PolicyEvent { at: at(1), by: by(), body }).expect("set");
+    let _committed = txn.commit().expect("committed");
+    let mut txn = ledger.write(id("command-2"), Reach::refusals()).expect("writes");
     txn.append_refusal(&refusal(2, "denied", "no", "no")).expect("refused");
     let _committed = txn.commit().expect("committed");
     drop(ledger);
