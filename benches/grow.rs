@@ -15,7 +15,9 @@ use scalectl::domain::scale::result::{ActuationResult, Answer, Detail};
 use scalectl::domain::scale::service::RegisteredActuator;
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::DurationMs;
-use scalectl::ledger::{EventFilter, Ledger, Location, OpenOptions, Order, ReadTxn, WriteTxn};
+use scalectl::ledger::{
+    EventFilter, Ledger, Location, OpenOptions, Order, Reach, ReadTxn, WriteTxn,
+};
 use scalectl::ops::clock::Clock;
 use scalectl::ops::mint;
 use scalectl::policy::PolicyEngine;
@@ -38,7 +40,7 @@ pub(crate) fn grow(path: &Path, events: u64, services: u64) -> Done<u64> {
         .map(|n| if n == 0 { MODEL.to_owned() } else { format!("{MODEL}-{n}") }.parse())
         .collect::<Result<_, _>>()?;
     for some in names[1..].chunks(usize::try_from(LIVES_PER_COMMIT)?) {
-        let mut txn = ledger.write(mint("cmd-")?)?;
+        let mut txn = ledger.write(mint("cmd-")?, Reach::services(some))?;
         for name in some {
             register(&mut txn, &facts, name)?;
         }
@@ -51,7 +53,7 @@ pub(crate) fn grow(path: &Path, events: u64, services: u64) -> Done<u64> {
         if missing == 0 {
             return Ok(present);
         }
-        let mut txn = ledger.write(mint("cmd-")?)?;
+        let mut txn = ledger.write(mint("cmd-")?, Reach::services(&names))?;
         for _ in 0..missing.min(LIVES_PER_COMMIT) {
             let name = &names[usize::try_from(life % services.max(1))?];
             live(&mut txn, &facts, name, life)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::args::whole_number;
+use super::chosen::{Chosen, note_clear_text};
 use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
 use super::problem::{Problem, ProblemContext};
@@ -15,7 +16,7 @@ use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::provenance::{Claim, Provenance};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
-use crate::ledger::{CreateOptions, Ledger, Location, OpenOptions};
+use crate::ledger::{CreateOptions, Ledger, OpenOptions};
 use crate::ops::clock::Clock;
 use crate::ops::{Place, Session, mint};
 
@@ -119,24 +120,6 @@ impl Environment {
     }
 }
 
-/// The shape of `config.toml`.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    /// Names of ledgers.
-    #[serde(default)]
-    ledgers: BTreeMap<String, PathBuf>,
-}
-
-/// Which ledger, and why that one.
-#[derive(Debug, Clone)]
-pub(crate) struct Chosen {
-    pub(crate) path: PathBuf,
-    pub(crate) shown: String,
-    pub(crate) why: &'static str,
-    by_flag: bool,
-}
-
 /// What every verb has at hand.
 pub(crate) struct App {
     pub(crate) globals: Globals,
@@ -188,60 +171,6 @@ impl App {
     pub(crate) fn config_dir(&self) -> Result<PathBuf, Fault> {
         let home = self.environment.xdg("XDG_CONFIG_HOME", ".config");
         home.map(|home| home.join("scalectl")).ok_or_else(|| no_home("XDG_CONFIG_HOME"))
-    }
-
-    /// Which ledger: the flag, else the environment, else the default.
-    pub(crate) fn chosen(&self) -> Result<Chosen, Fault> {
-        let (text, why, by_flag) =
-            match (&self.globals.ledger, self.environment.get("SCALECTL_LEDGER")) {
-                (Some(flag), _) => (OsString::from(flag), "chosen by --ledger", true),
-                (None, Some(variable)) => (variable.to_owned(), "chosen by SCALECTL_LEDGER", false),
-                (None, None) => {
-                    let path = self.state_dir()?.join("ledger.db");
-                    let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
-                    return Ok(Chosen {
-                        shown: path.display().to_string(),
-                        path,
-                        why,
-                        by_flag: false,
-                    });
-                }
-            };
-        let shown = text.to_string_lossy().into_owned();
-        if shown.contains("://") {
-            return Err(Fault::usage(
-                "ledger_unsupported",
-                format!(
-                    "{}: this scalectl keeps its ledger in a file",
-                    super::escape::without_password(&shown)
-                ),
-            ));
-        }
-        let path = self.named_ledger(&shown)?.unwrap_or_else(|| PathBuf::from(&text));
-        Ok(Chosen { path, shown, why, by_flag })
-    }
-
-    /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH". A word with a slash or a
-    /// dot is a path.
-    fn named_ledger(&self, word: &str) -> Result<Option<PathBuf>, Fault> {
-        if word.contains(['/', '.']) {
-            return Ok(None);
-        }
-        let file = self.config_dir()?.join("config.toml");
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                return Err(Fault::usage(
-                    "config_unreadable",
-                    format!("reading {}: {error}", file.display()),
-                ));
-            }
-        };
-        let config: Config = toml::from_str(&text).map_err(|error| {
-            Fault::usage("config_invalid", format!("{}: {error}", file.display()))
-        })?;
-        Ok(config.ledgers.get(word).cloned())
     }
 
     /// Who asks.
@@ -303,9 +232,10 @@ impl App {
         if self.session.is_none() {
             let chosen = self.chosen()?;
             let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
-            let ledger = Ledger::open(&Location::File(chosen.path), options)?;
-            self.session =
-                Some(Session::new(ledger, self.clock(), self.provenance()?, self.place()?));
+            let ledger = Ledger::open(&chosen.location, options)?;
+            let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);
+            note_clear_text(&mut session, &chosen.location);
+            self.session = Some(session);
         }
         Ok(self.session.as_mut().expect("BUG: the session was just opened"))
     }
@@ -325,10 +255,11 @@ impl App {
             command_id: Session::command_id()?,
             open: OpenOptions { lock_timeout: self.globals.lock_timeout },
         };
-        let location = Location::File(chosen.path.clone());
         let place = self.place()?;
-        let ledger = Ledger::create(&location, &by, clock.now(), &options)?;
-        self.session = Some(Session::new(ledger, clock, by, place));
+        let ledger = Ledger::create(&chosen.location, &by, clock.now(), &options)?;
+        let mut session = Session::new(ledger, clock, by, place);
+        note_clear_text(&mut session, &chosen.location);
+        self.session = Some(session);
         Ok((self.session.as_mut().expect("BUG: the session was just opened"), chosen))
     }
 

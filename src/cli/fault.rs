@@ -195,32 +195,40 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)
         }
-        LedgerError::Newer { .. } => problem("use a scalectl that is as new as the ledger"),
+        LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {
+            problem("run this same line again once the server can be reached").again(context)
+        }
         LedgerError::Full { .. } => {
             problem("make room on its disk, then run this same line again").again(context)
         }
-        LedgerError::ReadOnly { .. } => {
-            problem("let this user write the ledger, its directory and its side files")
-        }
-        LedgerError::NetworkFileSystem { .. } => problem("keep the ledger on a disk of this host"),
         LedgerError::Corrupt { .. }
         | LedgerError::Nonsense { .. }
         | LedgerError::Illegal { .. } => {
             problem("see how far the damage goes with, and keep a copy before anything else")
                 .run(context.command(&["verify"]))
         }
-        LedgerError::SideFile { .. }
-        | LedgerError::NotAFile { .. }
-        | LedgerError::Foreign { .. }
-        | LedgerError::Older { .. }
-        | LedgerError::EngineTooOld { .. }
-        | LedgerError::Failed { .. }
-        | LedgerError::Poisoned { .. }
-        | LedgerError::Incomplete { .. }
-        | LedgerError::CommitUnknown { .. } => problem(match context.recorded {
+        other => problem(ledger_hint(other).unwrap_or(match context.recorded {
             Recorded::No => "nothing was recorded",
             Recorded::Yes | Recorded::Unknown => "nothing more was recorded",
-        }),
+        })),
+    }
+}
+
+/// What a person does where no line of ours helps.
+const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
+    match error {
+        LedgerError::NotPermitted { .. } => {
+            Some("the server's administrator gives the right, the password or the certificate")
+        }
+        LedgerError::UnsafeServer { .. } => {
+            Some("the server's administrator changes that; until then nothing is recorded there")
+        }
+        LedgerError::Newer { .. } => Some("use a scalectl that is as new as the ledger"),
+        LedgerError::ReadOnly { .. } => {
+            Some("let this user write the ledger, its directory and its side files")
+        }
+        LedgerError::NetworkFileSystem { .. } => Some("keep the ledger on a disk of this host"),
+        _ => None,
     }
 }
 

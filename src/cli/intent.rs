@@ -1,18 +1,17 @@
 //! `intent`: put, show, list, withdraw, abandon.
 
-use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 
 use super::app::App;
 use super::args::whole_number;
+use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::record::put_of_file;
 use super::view;
-use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError};
 use crate::domain::id::{
     ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
 };
@@ -25,7 +24,7 @@ use crate::ledger::ExecutionFilter;
 use crate::ops::intent_abandon::intent_abandon;
 use crate::ops::intent_put::intent_put;
 use crate::ops::intent_withdraw::intent_withdraw;
-use crate::ops::{OpError, mint};
+use crate::ops::mint;
 
 pub(super) const NOUN: Noun = Noun {
     name: "intent",
@@ -188,14 +187,14 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             let key = args.key.resolve(app)?;
             let reason = args.reason.map(detail).transpose()?;
             let report = intent_withdraw(app.session()?, &key, reason, args.supersede)?;
-            Ok(view::answer(app, &report, super::exit::Exit::Ok))
+            Ok(view::answer(app, &report, Exit::Ok))
         }
         Verb::Abandon(args) => {
             let key = args.key.resolve(app)?;
             let reason = reason(args.reason.as_deref(), app)?;
             let text = Detail::cut(reason.as_str());
             let report = intent_abandon(app.session()?, &key, text, args.supersede)?;
-            Ok(view::answer(app, &report, super::exit::Exit::Ok))
+            Ok(view::answer(app, &report, Exit::Ok))
         }
     }
 }
@@ -273,28 +272,6 @@ pub(super) fn put_of_flags(
 /// A key that is minted begins with the service's name, as far as there is room.
 fn cut(service: &str) -> &str {
     &service[..service.len().min(200)]
-}
-
-/// Reads a document, at most one byte more than may be read of it.
-pub(super) fn read_bounded(file: &std::path::Path) -> Result<Vec<u8>, Fault> {
-    let limit = DOCUMENT_BYTES_MAX as u64 + 1;
-    let mut bytes = Vec::new();
-    let read = if file.as_os_str() == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| {
-        Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
-    })?;
-    if bytes.len() > DOCUMENT_BYTES_MAX {
-        return Err(OpError::Document {
-            what: file.display().to_string(),
-            source: DocumentError::TooLong,
-        }
-        .into());
-    }
-    Ok(bytes)
 }
 
 /// The reason: the flag, else the environment. It must be there.

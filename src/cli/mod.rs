@@ -6,6 +6,7 @@
 
 mod app;
 mod args;
+mod chosen;
 mod fault;
 mod noun;
 mod record;

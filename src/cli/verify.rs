@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::app::App;
 use super::exit::Exit;
-use super::intent::read_bounded;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
+use super::record::read_bounded;
 use crate::domain::canonical::read_document;
 use crate::ledger::{Depth, Head};
 use crate::ops::OpError;

@@ -57,6 +57,11 @@ impl Timestamp {
         Self(self.0.saturating_sub(duration.as_micros()).max(MICROS_MIN))
     }
 
+    /// How far from another instant, whichever comes first.
+    pub fn apart(self, other: Self) -> DurationMs {
+        self.since(other).max(other.since(self))
+    }
+
     /// How long after `earlier`; zero where it is not after.
     pub fn since(self, earlier: Self) -> DurationMs {
         let micros = self.0.saturating_sub(earlier.0).max(0);

@@ -45,10 +45,16 @@ pub enum LedgerError {
     #[error("{} is not a regular file", path.display())]
     NotAFile { path: PathBuf },
     /// SQLite's locks do not hold there.
-    #[error("the ledger {} is on {file_system}, a network file system, where locks do not hold", path.display())]
+    #[error(
+        "the ledger {} is on {file_system}, a network file system, where locks do not hold",
+        path.display()
+    )]
     NetworkFileSystem { path: PathBuf, file_system: String },
     /// The file or its directory cannot be written.
-    #[error("cannot {doing} the ledger {}: {} cannot be written", path.display(), culprit.display())]
+    #[error(
+        "cannot {doing} the ledger {}: {} cannot be written",
+        path.display(), culprit.display()
+    )]
     ReadOnly { doing: &'static str, path: PathBuf, culprit: PathBuf },
     /// Not ours.
     #[error("{} is not a scalectl ledger: {problem}", path.display())]
@@ -74,23 +80,50 @@ pub enum LedgerError {
     /// Somebody else writes, for longer than the lock timeout.
     #[error("cannot {doing} the ledger {}: it was locked for {waited}", path.display())]
     Busy { doing: &'static str, path: PathBuf, waited: DurationMs },
+    /// The server of the ledger could not be asked, or not to the end.
+    #[error("cannot {doing} the ledger {}: {problem}", path.display())]
+    Unreachable { doing: &'static str, path: PathBuf, problem: String },
+    /// The server lets us not do this.
+    #[error("cannot {doing} the ledger {}: {problem}", path.display())]
+    NotPermitted { doing: &'static str, path: PathBuf, problem: String },
+    /// The server could lose what it has acknowledged.
+    #[error("the ledger {} is not safe there: {problem}", path.display())]
+    UnsafeServer { path: PathBuf, problem: String },
+    /// The connection was lost at COMMIT, and the write is known not to be there.
+    #[error(
+        "nothing of {command_id} was recorded in the ledger {}: its COMMIT did not arrive: {problem}",
+        path.display()
+    )]
+    NotCommitted { command_id: CommandId, path: PathBuf, problem: String },
     /// Anything else that the database or the system said.
     #[error("cannot {doing} the ledger {}: {problem}", path.display())]
     Failed { doing: &'static str, path: PathBuf, problem: String },
     /// COMMIT failed: the write may or may not be durable.
-    #[error("COMMIT of {command_id} to the ledger {} failed, it may be recorded or not: {problem}", path.display())]
+    #[error(
+        "COMMIT of {command_id} to the ledger {} failed, it may be recorded or not: {problem}",
+        path.display()
+    )]
     CommitUnknown { command_id: CommandId, path: PathBuf, problem: String },
     /// An earlier COMMIT of this process failed.
-    #[error("nothing more is written to the ledger {}: COMMIT of {command_id} failed before", path.display())]
+    #[error(
+        "nothing more is written to the ledger {}: COMMIT of {command_id} failed before",
+        path.display()
+    )]
     Poisoned { command_id: CommandId, path: PathBuf },
     /// A write of this transaction failed, so the rest of it is not recorded either.
-    #[error("nothing of {command_id} was recorded in the ledger {}: a part of it failed", path.display())]
+    #[error(
+        "nothing of {command_id} was recorded in the ledger {}: a part of it failed",
+        path.display()
+    )]
     Incomplete { command_id: CommandId, path: PathBuf },
     /// An event that cannot follow what is stored.
     #[error("cannot record an event of {stream} in the ledger {}: {problem}", path.display())]
     Illegal { path: PathBuf, stream: String, problem: String },
     /// The state that was decided on is not the stored one.
-    #[error("cannot update {what} of {service} in the ledger {}: it is not as it was read", path.display())]
+    #[error(
+        "cannot update {what} of {service} in the ledger {}: it is not as it was read",
+        path.display()
+    )]
     Stale { path: PathBuf, service: ServiceName, what: String },
 }
 
@@ -118,6 +151,10 @@ impl LedgerError {
             Self::Nonsense { .. } | Self::Illegal { .. } => "ledger_damaged",
             Self::Full { .. } => "ledger_full",
             Self::Busy { .. } => "ledger_busy",
+            Self::Unreachable { .. } => "ledger_unreachable",
+            Self::NotPermitted { .. } => "ledger_not_permitted",
+            Self::UnsafeServer { .. } => "ledger_unsafe",
+            Self::NotCommitted { .. } => "not_committed",
             Self::Failed { .. } => "ledger_failed",
             Self::CommitUnknown { .. } => "commit_unknown",
             Self::Poisoned { .. } => "ledger_poisoned",
@@ -133,8 +170,12 @@ impl LedgerError {
             Self::CommitUnknown { .. } | Self::NameUnknown { .. } | Self::Poisoned { .. } => {
                 ErrorClass::Unknown
             }
-            Self::Busy { .. } => ErrorClass::Unavailable,
+            Self::Busy { .. } | Self::Unreachable { .. } | Self::NotCommitted { .. } => {
+                ErrorClass::Unavailable
+            }
             Self::Missing { .. }
+            | Self::NotPermitted { .. }
+            | Self::UnsafeServer { .. }
             | Self::SideFile { .. }
             | Self::MadeUnopened { .. }
             | Self::NotAFile { .. }
@@ -151,6 +192,11 @@ impl LedgerError {
             | Self::Incomplete { .. }
             | Self::Illegal { .. } => ErrorClass::Unusable,
         }
+    }
+
+    /// Whether the server could not be asked: nothing of an open transaction remains.
+    pub(super) const fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
     }
 
     /// Whether the same line may succeed once somebody else is done.

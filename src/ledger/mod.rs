@@ -24,6 +24,8 @@
 
 mod columns;
 mod error;
+mod postgres;
+mod reach;
 mod read;
 mod sql;
 mod sqlite;
@@ -39,6 +41,8 @@ use std::path::{Path, PathBuf};
 
 pub use columns::StoredEvent;
 pub use error::{ErrorClass, LedgerError};
+pub use postgres::{AddressError, ServerAddress, Surroundings};
+pub use reach::Reach;
 pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
@@ -58,6 +62,8 @@ pub const LOCK_TIMEOUT_DEFAULT: DurationMs = DurationMs::from_secs(5);
 pub enum Location {
     /// A SQLite database in a file.
     File(PathBuf),
+    /// A schema of a PostgreSQL server.
+    Server(ServerAddress),
 }
 
 /// How to open a ledger.
@@ -91,9 +97,9 @@ pub struct LedgerIdentity {
     pub ledger_id: LedgerId,
     /// 1, and one more whenever it was restored.
     pub incarnation: u64,
-    /// `sqlite`.
+    /// `sqlite` or `postgres`.
     pub engine: &'static str,
-    /// The file, as an absolute path.
+    /// The file, as an absolute path; or the server, without a password.
     pub path: PathBuf,
     /// The version of its tables.
     pub schema_version: i64,
@@ -115,46 +121,98 @@ impl Ledger {
         at: Timestamp,
         options: &CreateOptions,
     ) -> Result<Self, LedgerError> {
-        let Location::File(path) = location;
+        let path = match location {
+            Location::File(path) => {
+                Self::create_file(path, by, at, options)?;
+                path.clone()
+            }
+            Location::Server(address) => {
+                Self::create_schema(address, by, at, options)?;
+                address.shown().into()
+            }
+        };
+        Self::open(location, options.open)
+            .map_err(|error| LedgerError::MadeUnopened { path, problem: error.to_string() })
+    }
+
+    fn create_file(
+        path: &Path,
+        by: &Provenance,
+        at: Timestamp,
+        options: &CreateOptions,
+    ) -> Result<(), LedgerError> {
         let draft = sqlite::Draft::begin(path, &options.ledger_id)?;
         let engine = draft.connect(options.open.lock_timeout)?;
-        let identity = LedgerIdentity {
-            ledger_id: options.ledger_id.clone(),
-            incarnation: 1,
-            engine: "sqlite",
-            path: draft.path().to_owned(),
-            schema_version: sqlite::SCHEMA_VERSION,
-        };
-        let mut ledger = Self { engine: Box::new(engine), identity, poisoned_by: None };
-        let mut txn = ledger.write(options.command_id.clone())?;
-        txn.append_registry(&RegistryEvent {
-            at,
-            by: by.clone(),
-            body: RegistryBody::LedgerCreated {
-                ledger_id: options.ledger_id.clone(),
-                incarnation: 1,
-            },
-        })?;
+        let path = draft.path().to_owned();
+        let mut ledger = Self::new(Box::new(engine), options, "sqlite", path.clone());
+        let mut txn = ledger.write(options.command_id.clone(), Reach::registry())?;
+        txn.append_registry(&created(by, at, options))?;
         let _committed = txn.commit().map_err(|error| LedgerError::Failed {
             doing: "create",
-            path: draft.path().to_owned(),
+            path,
             // Not unknown: without its link the ledger does not exist.
             problem: error.to_string(),
         })?;
         drop(ledger);
-        draft.publish()?;
-        Self::open(location, options.open).map_err(|error| LedgerError::MadeUnopened {
-            path: path.clone(),
-            problem: error.to_string(),
-        })
+        draft.publish()
+    }
+
+    fn create_schema(
+        address: &ServerAddress,
+        by: &Provenance,
+        at: Timestamp,
+        options: &CreateOptions,
+    ) -> Result<(), LedgerError> {
+        let reach = Reach::registry();
+        let engine =
+            postgres::PostgresEngine::create(address, options.open.lock_timeout, &reach.locks())?;
+        let mut ledger = Self::new(Box::new(engine), options, "postgres", address.shown().into());
+        let command_id = options.command_id.clone();
+        let read = ReadTxn { ledger: &mut ledger, open: true };
+        let mut txn = WriteTxn::new(read, command_id, reach);
+        let at = txn.now().unwrap_or(at);
+        txn.append_registry(&created(by, at, options))?;
+        txn.commit().map(|_| ())
+    }
+
+    fn new(
+        engine: Box<dyn Engine>,
+        options: &CreateOptions,
+        name: &'static str,
+        path: PathBuf,
+    ) -> Self {
+        let identity = LedgerIdentity {
+            ledger_id: options.ledger_id.clone(),
+            incarnation: 1,
+            engine: name,
+            path,
+            schema_version: sqlite::SCHEMA_VERSION,
+        };
+        Self { engine, identity, poisoned_by: None }
     }
 
     /// Opens a ledger that is there. Creates nothing where there is none.
     pub fn open(location: &Location, options: OpenOptions) -> Result<Self, LedgerError> {
-        let Location::File(path) = location;
-        let (path, engine) = sqlite::open(path, options.lock_timeout)?;
-        let identity = read_identity(&engine, &path)?;
-        Ok(Self { engine: Box::new(engine), identity, poisoned_by: None })
+        let (engine, name, path, schema_version): (Box<dyn Engine>, _, _, _) = match location {
+            Location::File(path) => {
+                let (path, engine) = sqlite::open(path, options.lock_timeout)?;
+                (Box::new(engine), "sqlite", path, sqlite::SCHEMA_VERSION)
+            }
+            Location::Server(address) => {
+                // Leaves a transaction open, in which the identity is read.
+                let engine = postgres::PostgresEngine::open(address, options.lock_timeout)?;
+                let version = postgres::SCHEMA_VERSION;
+                (Box::new(engine), "postgres", address.shown().into(), version)
+            }
+        };
+        let identity = read_identity(engine.as_ref(), name, &path, schema_version)?;
+        Ok(Self { engine, identity, poisoned_by: None })
+    }
+
+    /// What the clock of the database said when it was last asked; none where the clock of this
+    /// host is the clock.
+    pub fn now(&self) -> Option<Timestamp> {
+        self.engine.now()
     }
 
     /// Which ledger it is.
@@ -173,28 +231,46 @@ impl Ledger {
         Ok(ReadTxn { ledger: self, open: true })
     }
 
-    /// Begins to write, alone. `command_id` is random, one per run of a command.
-    pub fn write(&mut self, command_id: CommandId) -> Result<WriteTxn<'_>, LedgerError> {
+    /// Begins to write to the chains of `reach`, alone. `command_id` is random, one per run of a
+    /// command.
+    pub fn write(
+        &mut self,
+        command_id: CommandId,
+        reach: Reach,
+    ) -> Result<WriteTxn<'_>, LedgerError> {
         if let Some(command_id) = self.poisoned_by.clone() {
             return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
         }
-        self.engine.begin_write()?;
-        Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id))
+        self.engine.begin_write(&reach.locks())?;
+        Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
     }
 }
 
-fn read_identity(engine: &dyn Engine, path: &Path) -> Result<LedgerIdentity, LedgerError> {
+fn created(by: &Provenance, at: Timestamp, options: &CreateOptions) -> RegistryEvent {
+    let body = RegistryBody::LedgerCreated { ledger_id: options.ledger_id.clone(), incarnation: 1 };
+    RegistryEvent { at, by: by.clone(), body }
+}
+
+fn read_identity(
+    engine: &dyn Engine,
+    name: &'static str,
+    path: &Path,
+    schema_version: i64,
+) -> Result<LedgerIdentity, LedgerError> {
     let place = || "its identity".to_owned();
     let mut identity = None;
-    engine.each(statements::READ_IDENTITY, &[], &mut |row| {
+    let read = engine.each(statements::READ_IDENTITY, &[], &mut |row| {
+        engine.knows(row.text(0)?, row.int(1)?);
         identity = Some(LedgerIdentity {
             ledger_id: columns::parsed(path, place, row.text(0)?)?,
             incarnation: columns::number(path, place, row.int(1)?)?,
-            engine: "sqlite",
+            engine: name,
             path: path.to_owned(),
-            schema_version: sqlite::SCHEMA_VERSION,
+            schema_version,
         });
         Ok(ControlFlow::Break(()))
-    })?;
+    });
+    engine.rollback();
+    read?;
     identity.ok_or_else(|| columns::nonsense(path, place(), "there is none"))
 }

@@ -6,6 +6,8 @@
 use std::ops::ControlFlow;
 
 use super::error::LedgerError;
+use super::stream::Stream;
+use crate::domain::time::Timestamp;
 
 /// One SQL text that both engines understand, with what it does, for the error.
 ///
@@ -17,6 +19,52 @@ pub(super) struct Statement {
     pub(super) doing: &'static str,
     /// The text.
     pub(super) text: &'static str,
+    /// For an answer that may be long: the same behind a cursor, where an engine needs one to stop
+    /// early or not to hold all of it.
+    pub(super) cursor: Option<&'static str>,
+}
+
+impl Statement {
+    /// A statement that answers few rows or none.
+    pub(super) const fn few(doing: &'static str, text: &'static str) -> Self {
+        Self { doing, text, cursor: None }
+    }
+}
+
+/// A statement that may answer many rows. Its rows are not read while another such one is.
+macro_rules! many {
+    ($doing:literal, $text:literal $(,)?) => {
+        $crate::ledger::sql::Statement {
+            doing: $doing,
+            text: $text,
+            cursor: Some(concat!("DECLARE walk NO SCROLL CURSOR FOR ", $text)),
+        }
+    };
+}
+pub(super) use many;
+
+/// One chain that a write reads for its decision or adds to. Every write takes its locks in this
+/// order, so that no two can wait for each other in a circle.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Lock {
+    /// Its place in the order.
+    pub(super) rank: u8,
+    /// The chain.
+    pub(super) stream: Stream,
+    /// Whether nobody else may even read it for a decision meanwhile.
+    pub(super) alone: bool,
+}
+
+/// Why a COMMIT was not answered with success.
+#[derive(Debug)]
+pub(super) enum CommitError {
+    /// Nothing was committed.
+    NotApplied(LedgerError),
+    /// Nobody knows whether the write is durable.
+    Unknown(LedgerError),
+    /// The answer was lost: the write is there as a whole or not at all, and whoever holds the same
+    /// locks after it can see which.
+    Lost(LedgerError),
 }
 
 /// One bound value.
@@ -52,12 +100,18 @@ pub(super) type RowFlow = Result<ControlFlow<()>, LedgerError>;
 pub(super) trait Engine: Send {
     /// Begins a transaction that reads one snapshot.
     fn begin_read(&self) -> Result<(), LedgerError>;
-    /// Begins a transaction that excludes every other writer, waiting up to the lock timeout.
-    fn begin_write(&self) -> Result<(), LedgerError>;
-    /// Commits. After [`LedgerError::Full`] nothing was committed: what commits is the last thing
-    /// that is written, and it did not fit. After any other error nobody knows whether the write is
-    /// durable.
-    fn commit(&self) -> Result<(), LedgerError>;
+    /// Begins a transaction that excludes every other writer of the locked chains, waiting up to
+    /// the lock timeout for each. An engine with one writer at a time needs no names.
+    fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError>;
+    /// Tells which ledger was found, so that after a lost connection no other is taken for it.
+    fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
+    /// What the clock of the database said when the transaction had its locks; none where the clock
+    /// of this host is the clock.
+    fn now(&self) -> Option<Timestamp> {
+        None
+    }
+    /// Commits.
+    fn commit(&self) -> Result<(), CommitError>;
     /// Rolls back, as far as the connection still can.
     fn rollback(&self);
     /// Runs a statement that changes rows, and counts them.

@@ -21,7 +21,7 @@ use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ledger::{ExecutionFilter, ReadTxn};
+use crate::ledger::{ExecutionFilter, Reach, ReadTxn};
 
 /// The longest timeout of one call.
 pub const TIMEOUT_MAX: DurationMs = DurationMs::from_secs(900 - 30);
@@ -86,8 +86,8 @@ pub fn actuator_put(
         Vec::new()
     };
     let bindings_file = session.place.bindings_file();
-    let mut txn = session.ledger.write(Session::command_id()?)?;
-    let now = session.clock.now();
+    let mut txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    let now = session.clock.read(txn.now());
     let before = txn.actuator(name)?;
     let found = if keeps_promises(&before) { found } else { Vec::new() };
     refuse_in_flight(&txn, name, &found, now)?;
@@ -233,8 +233,8 @@ pub fn actuator_bind(
     }
     let found = found_targets(session, &actuator, &binding)?;
     let bindings_file = session.place.bindings_file();
-    let txn = session.ledger.write(Session::command_id()?)?;
-    let now = session.clock.now();
+    let txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    let now = session.clock.read(txn.now());
     refuse_in_flight(&txn, name, &found, now)?;
     // Under the write lock: nothing can have started with the other command in between.
     bindings::put(&bindings_file, &txn.identity().ledger_id.clone(), name, &binding)?;

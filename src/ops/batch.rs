@@ -4,6 +4,8 @@
 //! left, and one COMMIT. Never calls an actuator. After a crash the whole group is there or nothing
 //! of it; the same lines again are answered by their keys.
 
+use std::collections::BTreeSet;
+
 use super::error::OpError;
 use super::intent_put::with_ledger_facts;
 use super::lease_acquire::acquire;
@@ -19,7 +21,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
-use crate::ledger::{LedgerError, ReadTxn, WriteTxn};
+use crate::ledger::{LedgerError, Reach, ReadTxn, WriteTxn};
 
 /// How a line names its key. Both names mean the same for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +133,10 @@ fn carry_out(
             let key = named.resolve(txn)?;
             let missing = || Rejection::NoSuchKey { key: key.to_string() };
             let service = txn.find_execution(&key)?.ok_or_else(missing)?.intent.service;
+            if !txn.reaches(&service) {
+                // It came after this group had begun.
+                return Err(missing().into());
+            }
             let keys = std::slice::from_ref(&key);
             let decided = decide_in(txn, with, &service, keys, |state, _| {
                 step.command(key.clone(), state, place)
@@ -195,8 +201,10 @@ impl Session {
         let Some(whole) = ids.first() else {
             return Ok((lines, refusals));
         };
-        let mut txn = self.ledger.write(whole.clone()).map_err(|error| (ids.len(), error))?;
-        let now = self.clock.now();
+        let of_all = |error| (ids.len(), error);
+        let reach = self.reach_of(&orders).map_err(of_all)?;
+        let mut txn = self.ledger.write(whole.clone(), reach).map_err(of_all)?;
+        let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         let mut is_written = false;
         for (at, order) in orders.into_iter().enumerate() {
@@ -228,6 +236,25 @@ impl Session {
             self.recorded = true;
         }
         Ok((lines, refusals))
+    }
+
+    /// The services of a group. A key names one for ever, so it may be looked up before the locks.
+    fn reach_of(&mut self, orders: &[Order]) -> Result<Reach, LedgerError> {
+        let mut services = BTreeSet::new();
+        let read = self.ledger.read()?;
+        for order in orders {
+            match order {
+                Order::Put(put) => services.insert(put.service.clone()),
+                Order::Step(Named::At(service, _), _) => services.insert(service.clone()),
+                Order::Step(Named::Key(key), _) => match read.find_execution(key) {
+                    Ok(found) => found.is_some_and(|it| services.insert(it.intent.service)),
+                    Err(error) if is_of_all(&error) => return Err(error),
+                    // Its line reads it again, and says what is wrong with it.
+                    Err(_) => false,
+                },
+            };
+        }
+        Ok(Reach::services(&services))
     }
 
     /// Records the calls that have ended unseen, of keys that steps name, in transactions of their
@@ -267,6 +294,9 @@ fn of_line(error: &LedgerError, id: &CommandId) -> LedgerError {
     match error.clone() {
         LedgerError::CommitUnknown { path, problem, .. } => {
             LedgerError::CommitUnknown { command_id: id.clone(), path, problem }
+        }
+        LedgerError::NotCommitted { path, problem, .. } => {
+            LedgerError::NotCommitted { command_id: id.clone(), path, problem }
         }
         other => other,
     }

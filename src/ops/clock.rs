@@ -7,6 +7,8 @@ use crate::domain::time::Timestamp;
 pub struct Clock {
     shift_micros: i64,
     #[cfg(feature = "testing")]
+    is_set: bool,
+    #[cfg(feature = "testing")]
     still: Option<Timestamp>,
 }
 
@@ -16,6 +18,8 @@ impl Clock {
         Self {
             shift_micros: 0,
             #[cfg(feature = "testing")]
+            is_set: false,
+            #[cfg(feature = "testing")]
             still: None,
         }
     }
@@ -23,14 +27,33 @@ impl Clock {
     /// A clock that says `instant` now and goes on from there. For tests only.
     #[cfg(feature = "testing")]
     pub fn starting_at(instant: Timestamp) -> Self {
-        Self { shift_micros: instant.as_micros().saturating_sub(system_micros()), still: None }
+        let shift_micros = instant.as_micros().saturating_sub(system_micros());
+        Self { shift_micros, is_set: true, still: None }
     }
 
     /// A clock that stands still, so that a transcript does not depend on how fast the host is.
     /// For tests only.
     #[cfg(feature = "testing")]
     pub const fn still(instant: Timestamp) -> Self {
-        Self { shift_micros: 0, still: Some(instant) }
+        Self { shift_micros: 0, is_set: true, still: Some(instant) }
+    }
+
+    /// A clock of a host that is wrong by so many microseconds. For tests only.
+    #[cfg(feature = "testing")]
+    pub const fn wrong_by(shift_micros: i64) -> Self {
+        Self { shift_micros, is_set: false, still: None }
+    }
+
+    /// Now, by the clock of the database where it has one; from then on this clock goes by that
+    /// one. A clock that a test has set stays as it is.
+    pub fn read(&mut self, database: Option<Timestamp>) -> Timestamp {
+        #[cfg(feature = "testing")]
+        let database = database.filter(|_| !self.is_set);
+        if let Some(instant) = database {
+            self.shift_micros = instant.as_micros().saturating_sub(system_micros());
+            return instant;
+        }
+        self.now()
     }
 
     /// Now.

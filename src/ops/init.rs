@@ -5,6 +5,7 @@ use super::session::Session;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
+use crate::ledger::Reach;
 use crate::policy::{PolicySource, check, template};
 
 /// Sets the starter policy of a ledger that was just made: services on a `local` actuator, up to 10
@@ -24,8 +25,9 @@ pub fn set_starter_policy(session: &mut Session) -> Result<(), OpError> {
     };
     let stored = StoredPolicy { digest: policy.digest, document };
     let body = PolicyBody::PolicySet { policy: stored, decision };
-    let event = Stamped { at: session.now(), by: session.by.clone(), body };
-    let mut txn = session.ledger.write(Session::command_id()?)?;
+    let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
+    let at = session.clock.read(txn.now());
+    let event = Stamped { at, by: session.by.clone(), body };
     txn.append_policy(&event)?;
     let _committed = txn.commit()?;
     session.forget_policy();

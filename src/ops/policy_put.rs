@@ -7,6 +7,7 @@ use crate::domain::digest::Digest;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::{PolicyAction, PolicyGate};
+use crate::ledger::Reach;
 use crate::policy::{CheckedPolicy, PolicyEngine, PolicySource, check};
 
 /// What a change of the policy came to.
@@ -29,8 +30,9 @@ pub fn policy_put(
     warn_of_lockout(session, &policy)?;
     let document = serde_json::to_string(&policy)
         .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
-    let (now, by) = (session.now(), session.by.clone());
-    let mut txn = session.ledger.write(Session::command_id()?)?;
+    let by = session.by.clone();
+    let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
+    let now = session.clock.read(txn.now());
     let actual = txn.policy()?.map(|stored| stored.digest);
     check_expected(expected, actual)?;
     if actual == Some(policy.digest) {

@@ -19,8 +19,11 @@ use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{Ledger, ReadTxn};
+
+/// From so much on it is said that the clock of this host is not the ledger's.
+const HOST_SKEW_NOTED: DurationMs = DurationMs::from_secs(5);
 
 /// Where this process runs, and where it keeps what is not in the ledger.
 #[derive(Debug, Clone)]
@@ -88,8 +91,10 @@ pub struct Session {
 
 impl Session {
     /// A session on an open ledger.
-    pub const fn new(ledger: Ledger, clock: Clock, by: Provenance, place: Place) -> Self {
-        Self {
+    pub fn new(ledger: Ledger, mut clock: Clock, by: Provenance, place: Place) -> Self {
+        let of_host = clock.now();
+        let skew = clock.read(ledger.now()).apart(of_host);
+        let mut session = Self {
             ledger,
             clock,
             by,
@@ -98,7 +103,13 @@ impl Session {
             recorded: false,
             effect: Effect::None,
             policy: PolicyCache::EMPTY,
+        };
+        if skew > HOST_SKEW_NOTED {
+            let text =
+                format!("the clock of this host and the clock of the ledger are {skew} apart");
+            session.notice("host_clock_skew", text);
         }
+        session
     }
 
     /// Says something beside the answer.

@@ -19,7 +19,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
-use crate::ledger::{Committed, ReadTxn, WriteTxn};
+use crate::ledger::{Committed, Reach, ReadTxn, WriteTxn};
 
 /// What a transition came to.
 pub struct Transition {
@@ -150,8 +150,8 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?)?;
-        let now = self.clock.now();
+        let mut txn = self.ledger.write(Self::command_id()?, Reach::service(service))?;
+        let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
             Ok(Decided { reply, events, state }) if events.is_empty() => {
@@ -182,7 +182,7 @@ impl Session {
     }
 
     fn try_to_keep(&mut self, refusals: &[Box<RefusalEvent>]) -> Result<(), OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?)?;
+        let mut txn = self.ledger.write(Self::command_id()?, Reach::refusals())?;
         let mut is_written = false;
         for (at, refusal) in refusals.iter().enumerate() {
             // Looking for it in the ledger costs more than looking for it here.

@@ -348,10 +348,20 @@ fn without_a_home_there_is_no_default_ledger() {
 }
 
 #[test]
-fn another_engine_is_refused_without_its_password() {
-    let mut world = World::new();
-    world.set("SCALECTL_LEDGER", "postgres://ops:hunter2@db.example/ledger");
-    let ran = world.json("status").exits(2);
-    assert_eq!(ran.at("/error/code"), "ledger_unsupported");
-    assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "{ran:#?}");
+fn no_error_about_a_server_shows_a_password() {
+    for (address, code, exit) in [
+        // Nobody listens on port 1, and no such service is described.
+        ("postgres://ops:hunter2@127.0.0.1:1/ledger", "ledger_unreachable", 20),
+        ("postgres://ops:hunter2@127.0.0.1:1/l?password=hunter2", "ledger_unreachable", 20),
+        ("postgres://ops:hunter2@db.example/l?sslmode=prefer", "ledger_address_invalid", 2),
+        ("postgres://ops:hunter2@127.0.0.1/l?service=none", "ledger_address_invalid", 2),
+        ("postgres://ops:hunter2%@127.0.0.1/l", "ledger_address_invalid", 2),
+        ("mysql://ops:hunter2@127.0.0.1/l", "ledger_address_invalid", 2),
+    ] {
+        let mut world = World::new();
+        world.set("SCALECTL_LEDGER", address);
+        let ran = world.json("status").exits(exit);
+        assert_eq!(ran.at("/error/code"), code, "{address}");
+        assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "{ran:#?}");
+    }
 }

@@ -13,8 +13,8 @@ use std::sync::Mutex;
 use scalectl::domain::scale::event::{Event, EventBody};
 use scalectl::domain::time::DurationMs;
 use scalectl::ledger::{
-    Depth, EventFilter, ExecutionFilter, Head, Ledger, LedgerError, Location, OpenOptions, ReadTxn,
-    StoredEvent,
+    Depth, EventFilter, ExecutionFilter, Head, Ledger, LedgerError, Location, OpenOptions, Reach,
+    ReadTxn, StoredEvent,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -173,8 +173,10 @@ fn judge_clean(
 
 /// One more event for every service, or an error. Never a panic.
 fn write(ledger: &mut Ledger) {
-    let Ok(mut txn) = ledger.write("command-fuzz".parse().expect("an identifier")) else { return };
-    for name in txn.service_names().unwrap_or_default() {
+    let names = ledger.read().and_then(|read| read.service_names()).unwrap_or_default();
+    let command_id = "command-fuzz".parse().expect("an identifier");
+    let Ok(mut txn) = ledger.write(command_id, Reach::services(&names)) else { return };
+    for name in names {
         let Ok(state) = txn.service_state(&name, &[]) else { continue };
         let Some(binding) = state.head.binding.clone() else { continue };
         let event = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(BOUND)).expect("a fixture");

@@ -111,7 +111,7 @@ fn check_identity(engine: &SqliteEngine) -> Result<(), LedgerError> {
 
 fn query_number(engine: &SqliteEngine, text: &'static str) -> Result<i64, LedgerError> {
     let mut found = 0;
-    engine.each(Statement { doing: "open", text }, &[], &mut |row| {
+    engine.each(Statement::few("open", text), &[], &mut |row| {
         found = row.int(0)?;
         Ok(ControlFlow::Break(()))
     })?;
@@ -120,7 +120,7 @@ fn query_number(engine: &SqliteEngine, text: &'static str) -> Result<i64, Ledger
 
 fn query_word(engine: &SqliteEngine, text: &'static str) -> Result<String, LedgerError> {
     let mut found = String::new();
-    engine.each(Statement { doing: "open", text }, &[], &mut |row| {
+    engine.each(Statement::few("open", text), &[], &mut |row| {
         row.text(0)?.clone_into(&mut found);
         Ok(ControlFlow::Break(()))
     })?;

@@ -17,7 +17,7 @@ pub(super) use draft::Draft;
 
 use super::columns::nonsense;
 use super::error::LedgerError;
-use super::sql::{Engine, Row, RowFlow, Statement, Value};
+use super::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
 use crate::domain::time::DurationMs;
 
 /// From so many frames on the log is checkpointed before a write, which then starts it anew.
@@ -117,16 +117,19 @@ impl Engine for SqliteEngine {
         self.run("read", "BEGIN")
     }
 
-    fn begin_write(&self) -> Result<(), LedgerError> {
+    fn begin_write(&self, _locks: &[Lock]) -> Result<(), LedgerError> {
         self.bound_the_log()?;
         self.run("write to", "BEGIN IMMEDIATE")
     }
 
-    fn commit(&self) -> Result<(), LedgerError> {
+    fn commit(&self) -> Result<(), CommitError> {
         // SQLITE_FULL comes from writing frames, before the log is synced and before its index
         // knows of them. Nothing follows the frame that commits, because SQLite pads the log only
         // where SQLITE_POWERSAFE_OVERWRITE is off (wal.c, walFrames).
-        self.run("commit to", "COMMIT")
+        self.run("commit to", "COMMIT").map_err(|error| match error {
+            LedgerError::Full { .. } => CommitError::NotApplied(error),
+            error => CommitError::Unknown(error),
+        })
     }
 
     fn rollback(&self) {
@@ -172,7 +175,7 @@ impl Engine for SqliteEngine {
         };
         let mut problems = Vec::new();
         for text in checks {
-            self.each(Statement { doing: "check the storage of", text }, &[], &mut |row| {
+            self.each(Statement::few("check the storage of", text), &[], &mut |row| {
                 let problem = row.text(0)?;
                 if problem != "ok" && problems.len() < limit {
                     problems.push(problem.to_owned());

@@ -5,13 +5,14 @@ use std::fs;
 use super::support::*;
 use crate::domain::registry::{PolicyBody, PolicyEvent, StoredPolicy};
 use crate::domain::registry::{RegistryBody, RegistryEvent};
+use crate::ledger::reach::Reach;
 use crate::ledger::{Depth, EventFilter, ExecutionFilter, Finding, Head, Verification};
 
 /// Two services, an actuator, a policy and a refusal.
 fn world() -> World {
     let world = World::new();
     let mut ledger = world.open();
-    let mut txn = ledger.write(id("command-2")).expect("writes");
+    let mut txn = ledger.write(id("command-2"), Reach::settings()).expect("writes");
     let body =
         RegistryBody::ActuatorRegistered { actuator: actuator("local"), decision: allowed() };
     txn.append_registry(&RegistryEvent { at: at(1), by: by(), body }).expect("registered");
@@ -21,6 +22,8 @@ fn world() -> World {
     };
     let body = PolicyBody::PolicySet { policy, decision: allowed() };
     txn.append_policy(&PolicyEvent { at: at(1), by: by(), body }).expect("set");
+    let _committed = txn.commit().expect("committed");
+    let mut txn = ledger.write(id("command-2"), Reach::refusals()).expect("writes");
     txn.append_refusal(&refusal(2, "denied", "no", "no")).expect("refused");
     let _committed = txn.commit().expect("committed");
     drop(ledger);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::support::*;
 use crate::domain::time::DurationMs;
+use crate::ledger::reach::Reach;
 use crate::ledger::{Depth, ErrorClass, Ledger, LedgerError, Location, OpenOptions};
 
 fn mode(path: &Path) -> u32 {
@@ -220,16 +221,16 @@ fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
 fn a_locked_ledger_is_busy_after_the_timeout() {
     let world = World::new();
     let mut holder = world.open();
-    let txn = holder.write(id("command-1")).expect("writes");
+    let txn = holder.write(id("command-1"), Reach::registry()).expect("writes");
     let options = OpenOptions { lock_timeout: DurationMs::from_millis(40) };
     let location = Location::File(world.path.clone());
     let mut waiter = Ledger::open(&location, options).expect("reading is never locked out");
     drop(waiter.read().expect("reads"));
-    let error = waiter.write(id("command-2")).err().expect("busy");
+    let error = waiter.write(id("command-2"), Reach::registry()).err().expect("busy");
     assert_eq!((error.code(), error.class()), ("ledger_busy", ErrorClass::Unavailable));
     assert!(error.is_busy() && error.to_string().contains("locked for 40ms"), "{error}");
     drop(txn);
-    assert!(waiter.write(id("command-2")).is_ok());
+    assert!(waiter.write(id("command-2"), Reach::registry()).is_ok());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::ledger::statements as sql;
 use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
-const SEARCHING: [Statement; 23] = [
+const SEARCHING: [Statement; 25] = [
     sql::READ_IDENTITY,
     sql::INSERT_IDENTITY,
     sql::READ_STREAM_HEAD,
@@ -31,6 +31,8 @@ const SEARCHING: [Statement; 23] = [
     sql::READ_STREAM,
     sql::READ_STREAM_NEWEST_FIRST,
     sql::READ_NEXT_STREAM,
+    sql::READ_EVENT_HASH,
+    sql::VERIFY_STREAM,
     sql::READ_BOUNDS,
 ];
 

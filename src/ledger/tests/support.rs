@@ -16,6 +16,7 @@ use crate::domain::scale::service::{
     RegisteredMode, Registration, TargetMatch, Terms,
 };
 use crate::domain::time::{DurationMs, Timestamp};
+use crate::ledger::reach::Reach;
 use crate::ledger::{
     CreateOptions, Depth, EventFilter, Ledger, LedgerError, Location, OpenOptions, StoredEvent,
     Verification,
@@ -293,7 +294,7 @@ pub(super) fn append(
     let service: ServiceName = id(service);
     let keys: Vec<ExecutionKey> =
         events.iter().filter_map(|event| event.body.execution_key().cloned()).collect();
-    let mut txn = ledger.write(id("command-1"))?;
+    let mut txn = ledger.write(id("command-1"), Reach::service(&service))?;
     let state = txn.service_state(&service, &keys)?;
     txn.append(&service, state, events)?;
     let _committed = txn.commit()?;

@@ -6,7 +6,8 @@ use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::registry::{PolicyBody, PolicyEvent, RegistryBody, RegistryEvent, StoredPolicy};
 use crate::domain::scale::event::Event;
 use crate::domain::scale::state::ServiceState;
-use crate::ledger::sql::{Engine, Row, RowFlow, Statement, Value};
+use crate::ledger::reach::Reach;
+use crate::ledger::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
 use crate::ledger::{
     Depth, ErrorClass, EventFilter, ExecutionFilter, Ledger, LedgerError, Order, Stream, WriteTxn,
 };
@@ -139,7 +140,7 @@ fn actuators_and_policies_are_kept_with_their_history() {
     };
     for text in ["first", "second"] {
         let mut ledger = world.open();
-        let mut txn = ledger.write(id("command-2")).expect("writes");
+        let mut txn = ledger.write(id("command-2"), Reach::settings()).expect("writes");
         let body = PolicyBody::PolicySet { policy: policy(text), decision: allowed() };
         txn.append_policy(&PolicyEvent { at: at(5), by: by(), body }).expect("set");
         let body =
@@ -165,7 +166,7 @@ fn equal_refusals_are_written_once_a_minute() {
     let world = World::new();
     let mut ledger = world.open();
     let mut refuse = |event| {
-        let mut txn = ledger.write(id("command-3")).expect("writes");
+        let mut txn = ledger.write(id("command-3"), Reach::refusals()).expect("writes");
         let is_written = txn.append_refusal(&event).expect("recorded");
         let _committed = txn.commit().expect("committed");
         is_written
@@ -207,7 +208,7 @@ fn one_transaction_may_append_more_than_once() {
     let world = World::new();
     let web: ServiceName = id("web");
     let mut ledger = world.open();
-    let mut txn = ledger.write(id("command-4")).expect("writes");
+    let mut txn = ledger.write(id("command-4"), Reach::service(&id("web"))).expect("writes");
     let mut state = txn.service_state(&web, &[]).expect("a state");
     for event in history() {
         state = txn.append(&web, state, &[event]).expect("appended");
@@ -221,7 +222,7 @@ fn a_part_that_fails_leaves_nothing_and_the_rest_goes_on() {
     let world = World::new();
     let web: ServiceName = id("web");
     let mut ledger = world.open();
-    let mut txn = ledger.write(id("command-4")).expect("writes");
+    let mut txn = ledger.write(id("command-4"), Reach::service(&id("web"))).expect("writes");
     let mut put = |event: Event| {
         txn.part(id("command-5"), |txn| {
             let state = txn.service_state(&web, &[id("k-1")])?;
@@ -258,14 +259,14 @@ fn a_half_written_transaction_is_not_committed() {
 
     // The state of another transaction: nothing was read in this one.
     let state = ledger.read().expect("reads").service_state(&id("web"), &[]).expect("a state");
-    let mut txn = ledger.write(id("command-5")).expect("writes");
+    let mut txn = ledger.write(id("command-5"), Reach::service(&id("web"))).expect("writes");
     let error = txn.append(&id("web"), state, &[bound(9)]).expect_err("not read here");
     assert_eq!((error.code(), error.class()), ("ledger_stale", ErrorClass::Conflict));
     let error = txn.commit().expect_err("half written");
     assert_eq!(error.code(), "ledger_incomplete");
 
     // An event that cannot follow.
-    let mut txn = ledger.write(id("command-6")).expect("writes");
+    let mut txn = ledger.write(id("command-6"), Reach::service(&id("web"))).expect("writes");
     let state = txn.service_state(&id("web"), &[]).expect("a state");
     let error = txn.append(&id("web"), state, &[withdrawn("k-9")]).expect_err("no such key");
     assert_eq!(error.code(), "ledger_damaged");
@@ -327,13 +328,13 @@ impl Engine for LyingCommit {
     fn begin_read(&self) -> Result<(), LedgerError> {
         self.0.begin_read()
     }
-    fn begin_write(&self) -> Result<(), LedgerError> {
-        self.0.begin_write()
+    fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError> {
+        self.0.begin_write(locks)
     }
-    fn commit(&self) -> Result<(), LedgerError> {
+    fn commit(&self) -> Result<(), CommitError> {
         self.0.commit()?;
-        let path = "ledger.db".into();
-        Err(LedgerError::Failed { doing: "commit to", path, problem: "I/O error".to_owned() })
+        let (doing, path, problem) = ("commit to", "ledger.db".into(), "I/O error".to_owned());
+        Err(CommitError::Unknown(LedgerError::Failed { doing, path, problem }))
     }
     fn rollback(&self) {
         self.0.rollback();

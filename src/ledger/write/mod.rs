@@ -4,11 +4,11 @@
 //! transaction of which one write failed cannot be committed.
 
 mod beside;
+mod commit;
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
 
-use crate::crash::{self, CrashPoint};
 use crate::domain::canonical::canonical_json;
 use crate::domain::digest::Digest;
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId, ServiceName};
@@ -18,6 +18,7 @@ use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
 use crate::ledger::columns::{column, document};
 use crate::ledger::error::LedgerError;
+use crate::ledger::reach::Reach;
 use crate::ledger::read::ReadTxn;
 use crate::ledger::sql::Value;
 use crate::ledger::statements as sql;
@@ -53,6 +54,7 @@ impl Committed {
 pub struct WriteTxn<'a> {
     read: ReadTxn<'a>,
     command_id: CommandId,
+    reach: Reach,
     loaded: BTreeMap<ServiceName, Loaded>,
     tails: BTreeMap<Stream, Tail>,
     chainer: Chainer,
@@ -110,10 +112,11 @@ impl<'a> Deref for WriteTxn<'a> {
 }
 
 impl<'a> WriteTxn<'a> {
-    pub(in crate::ledger) fn new(read: ReadTxn<'a>, command_id: CommandId) -> Self {
+    pub(in crate::ledger) fn new(read: ReadTxn<'a>, command_id: CommandId, reach: Reach) -> Self {
         Self {
             read,
             command_id,
+            reach,
             loaded: BTreeMap::new(),
             tails: BTreeMap::new(),
             chainer: Chainer::default(),
@@ -126,6 +129,17 @@ impl<'a> WriteTxn<'a> {
         &self.command_id
     }
 
+    /// What the clock of the database said when this transaction had its locks; none where the
+    /// clock of this host is the clock.
+    pub fn now(&self) -> Option<Timestamp> {
+        self.engine().now()
+    }
+
+    /// Whether a service is in the reach of this write.
+    pub fn reaches(&self, service: &ServiceName) -> bool {
+        self.reach.holds(&Stream::Service(service.clone()))
+    }
+
     /// As [`ReadTxn::service_state`], and remembers the versions, so that [`Self::append`] updates
     /// what was read and nothing else.
     pub fn service_state(
@@ -133,6 +147,7 @@ impl<'a> WriteTxn<'a> {
         service: &ServiceName,
         keys: &[ExecutionKey],
     ) -> Result<ServiceState, LedgerError> {
+        assert!(self.reaches(service), "BUG: {service} is read for a decision without its lock");
         // An error while reading may have ended the transaction, too.
         let loaded = self.read.load(service, keys);
         let (head, executions) = self.guard(loaded)?;
@@ -309,6 +324,7 @@ impl<'a> WriteTxn<'a> {
 
     /// Appends one event to its chain.
     fn record(&mut self, stream: &Stream, entry: &Entry<'_>) -> Result<Place, LedgerError> {
+        assert!(self.reach.holds(stream), "BUG: {stream} is written without its lock");
         let tail = self.tail(stream)?;
         let sequence = tail.sequence + 1;
         let name = stream.to_string();
@@ -358,41 +374,5 @@ impl<'a> WriteTxn<'a> {
     fn illegal(&self, stream: &Stream, problem: &dyn std::error::Error) -> LedgerError {
         let (stream, problem) = (stream.to_string(), problem.to_string());
         LedgerError::Illegal { path: self.path().to_owned(), stream, problem }
-    }
-
-    fn commit_engine(&mut self) -> Result<(), LedgerError> {
-        let Some(is_durable) = crash::commit_error() else {
-            return self.read.engine().commit();
-        };
-        if is_durable {
-            self.read.engine().commit()?;
-            self.read.open = false;
-        }
-        let (path, problem) = (self.path().to_owned(), "a test asked for it".to_owned());
-        Err(LedgerError::Failed { doing: "commit to", path, problem })
-    }
-
-    /// Makes everything durable, or nothing. Only [`LedgerError::CommitUnknown`] means that nobody
-    /// knows which; this process writes nothing more to the ledger after it. A disk that was full
-    /// is known to have taken nothing.
-    pub fn commit(mut self) -> Result<Committed, LedgerError> {
-        let (command_id, path) = (self.command_id.clone(), self.path().to_owned());
-        if self.failed {
-            return Err(LedgerError::Incomplete { command_id, path });
-        }
-        crash::hit(CrashPoint::BeforeCommit);
-        if let Err(problem) = self.commit_engine() {
-            if matches!(problem, LedgerError::Full { .. }) {
-                return Err(problem);
-            }
-            self.read.ledger.poisoned_by = Some(command_id.clone());
-            let problem = problem.to_string();
-            return Err(LedgerError::CommitUnknown { command_id, path, problem });
-        }
-        self.read.open = false;
-        crash::hit(CrashPoint::AfterCommit);
-        let identity = self.identity();
-        let (ledger_id, incarnation) = (identity.ledger_id.clone(), identity.incarnation);
-        Ok(Committed { command_id, ledger_id, incarnation })
     }
 }

@@ -1,0 +1,104 @@
+//! Which ledger a line is about: by a flag, the environment, a name in `config.toml`, or the default.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::app::{App, os_user};
+use super::escape::without_password;
+use super::fault::Fault;
+use crate::ledger::{Location, ServerAddress, Surroundings};
+use crate::ops::session::Session;
+
+/// The shape of `config.toml`.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    /// Names of ledgers.
+    #[serde(default)]
+    ledgers: BTreeMap<String, String>,
+}
+
+/// What is said where a ledger is reached without TLS.
+pub(super) fn note_clear_text(session: &mut Session, location: &Location) {
+    if matches!(location, Location::Server(address) if address.is_in_clear()) {
+        session.notice("ledger_in_clear", "the ledger is reached over a network without TLS");
+    }
+}
+
+/// Which ledger, and why that one.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) location: Location,
+    pub(crate) shown: String,
+    pub(crate) why: &'static str,
+    pub(super) by_flag: bool,
+}
+
+impl App {
+    /// Which ledger: the flag, else the environment, else the default.
+    pub(crate) fn chosen(&self) -> Result<Chosen, Fault> {
+        let (text, why, by_flag) =
+            match (&self.globals.ledger, self.environment.get("SCALECTL_LEDGER")) {
+                (Some(flag), _) => (OsString::from(flag), "chosen by --ledger", true),
+                (None, Some(variable)) => (variable.to_owned(), "chosen by SCALECTL_LEDGER", false),
+                (None, None) => {
+                    let path = self.state_dir()?.join("ledger.db");
+                    let why = "chosen by the default (no --ledger, no SCALECTL_LEDGER)";
+                    return Ok(Chosen {
+                        shown: path.display().to_string(),
+                        location: Location::File(path),
+                        why,
+                        by_flag: false,
+                    });
+                }
+            };
+        let shown = text.to_string_lossy().into_owned();
+        let named = self.named_ledger(&shown)?.map(OsString::from);
+        let location = self.location(named.unwrap_or(text))?;
+        let shown = without_password(&shown).into_owned();
+        Ok(Chosen { location, shown, why, by_flag })
+    }
+
+    /// What is meant by a path or an address.
+    fn location(&self, text: OsString) -> Result<Location, Fault> {
+        let Some(address) = text.to_str().filter(|text| text.contains("://")) else {
+            return Ok(Location::File(PathBuf::from(text)));
+        };
+        let os_user = os_user(rustix::process::getuid().as_raw());
+        let around = Surroundings { environment: self.environment.all(), os_user: &os_user };
+        ServerAddress::parse(address, &around).map(Location::Server).map_err(|error| {
+            let scheme = address.split("://").next().unwrap_or_default();
+            let shown = if scheme.starts_with("postgres") {
+                without_password(address)
+            } else {
+                // Where its password is, nobody knows.
+                format!("{scheme}://…").into()
+            };
+            Fault::usage("ledger_address_invalid", format!("{shown}: {error}"))
+        })
+    }
+
+    /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH" or "postgres://…". A word
+    /// with a slash or a dot is a path.
+    fn named_ledger(&self, word: &str) -> Result<Option<String>, Fault> {
+        if word.contains(['/', '.']) {
+            return Ok(None);
+        }
+        let file = self.config_dir()?.join("config.toml");
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(Fault::usage(
+                    "config_unreadable",
+                    format!("reading {}: {error}", file.display()),
+                ));
+            }
+        };
+        let config: Config = toml::from_str(&text).map_err(|error| {
+            Fault::usage("config_invalid", format!("{}: {error}", file.display()))
+        })?;
+        Ok(config.ledgers.get(word).cloned())
+    }
+}

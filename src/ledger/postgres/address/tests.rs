@@ -1,0 +1,104 @@
+//! Addresses: where each word comes from, what is refused, and that no password is shown.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+fn environment(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+    pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+fn read(text: &str, pairs: &[(&str, &str)]) -> Result<ServerAddress, String> {
+    let environment = environment(pairs);
+    let around = Surroundings { environment: &environment, os_user: "ops" };
+    ServerAddress::parse(text, &around).map_err(|error| error.to_string())
+}
+
+fn password(address: &ServerAddress) -> Option<&str> {
+    address.config().get_password().map(|bytes| std::str::from_utf8(bytes).expect("UTF-8"))
+}
+
+#[test]
+fn an_address_says_more_than_the_environment() {
+    let around = [("PGHOST", "127.0.0.1"), ("PGUSER", "ci"), ("PGDATABASE", "d"), ("PGPORT", "7")];
+    for (text, shown) in [
+        ("postgres://", "postgres://ci@127.0.0.1:7/d"),
+        ("postgresql:///e", "postgres://ci@127.0.0.1:7/e"),
+        ("postgres://a:p%40@localhost:8/e", "postgres://a@localhost:8/e"),
+        ("postgres://[::1]:5432/e?schema=s_1", "postgres://ci@[::1]/e?schema=s_1"),
+        ("postgres://%2Ftmp%2Fpg/e?port=9", "postgres://ci@%2Ftmp%2Fpg:9/e"),
+        (
+            "postgres:///e?host=localhost,127.0.0.2&port=1,2",
+            "postgres://ci@localhost:1,127.0.0.2:2/e",
+        ),
+    ] {
+        assert_eq!(read(text, &around).expect(text).shown(), shown);
+    }
+    let address = read("postgres://a:p%40%3a@localhost/e", &around).expect("read");
+    assert_eq!(password(&address), Some("p@:"));
+    assert!(!format!("{address:?}").contains("p@"));
+    let alone = read("postgres://localhost", &[]).expect("read");
+    assert_eq!(alone.shown(), "postgres://ops@localhost/ops");
+}
+
+#[test]
+fn a_word_that_is_wrong_is_named_without_a_password() {
+    for (text, problem) in [
+        ("postgres://u:geheim@h/d?nonsense=1", "\"nonsense\" is not a word"),
+        ("postgres://u:ge?heim@h/d", "what follows ? is not WORD=VALUE"),
+        ("postgres://u:geheim%2@h/d", "password: a % is not followed by two hex digits"),
+        ("postgres://u:geheim@localhost:0/d", "the port is \"0\""),
+        ("postgres://localhost:1,localhost:2,localhost/d?port=1,2", "2 ports for 3 hosts"),
+        ("postgres://localhost/d?schema=public", "the schema is \"public\""),
+        ("postgres://localhost/d?schema=a%22b", "the schema is"),
+        ("postgres://localhost/d?connect_timeout=0", "1 to 3600 seconds"),
+        ("postgres://localhost/d?sslmode=maybe", "sslmode is \"maybe\""),
+        ("postgres://db.example/d?sslmode=prefer", "a stranger can turn into no TLS"),
+        ("postgres://localhost/d?target_session_attrs=standby", "read-write, primary or any"),
+        ("postgres://localhost/d?service=none", "there is no service \"none\" in"),
+        ("postgres://localhost/d?sslmode=require&sslrootcert=/none", "sslrootcert /none"),
+    ] {
+        let error = read(text, &[]).expect_err(text);
+        assert!(error.contains(problem) && !error.contains("geheim"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn tls_is_left_out_only_on_this_host_or_by_word() {
+    for (text, is_encrypted, is_in_clear) in [
+        ("postgres://localhost/d", false, false),
+        ("postgres://%2Ftmp/d", false, false),
+        ("postgres://127.0.0.9/d?sslmode=prefer", false, false),
+        ("postgres://10.0.0.1/d?sslmode=disable", false, true),
+        // One of the hosts is elsewhere.
+        ("postgres://localhost,10.0.0.1/d?sslmode=disable", false, true),
+    ] {
+        let address = read(text, &[]).expect(text);
+        assert_eq!((address.tls().is_some(), address.is_in_clear()), (is_encrypted, is_in_clear));
+    }
+}
+
+#[test]
+fn a_service_and_a_password_file_say_the_rest() {
+    let home = tempfile::tempdir().expect("a directory");
+    let services =
+        "[other]\nhost=10.0.0.9\n\n# ours\n[prod]\nhost = localhost\nport=6543\nuser=app\n";
+    fs::write(home.path().join(".pg_service.conf"), services).expect("written");
+    let passwords = "# none\nlocalhost:1:*:*:no\nlocalhost:6543:d:app:se\\:cret\n*:*:*:*:last\n";
+    let file = home.path().join(".pgpass");
+    fs::write(&file, passwords).expect("written");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("set");
+    let home = home.path().to_str().expect("UTF-8");
+    let around = [("HOME", home), ("PGSERVICE", "prod"), ("PGUSER", "env"), ("PGDATABASE", "d")];
+    let address = read("postgres://", &around).expect("read");
+    assert_eq!(address.shown(), "postgres://app@localhost:6543/d");
+    assert_eq!(password(&address), Some("se:cret"));
+    let other = read("postgres://x@localhost:5/d?service=prod", &around).expect("read");
+    assert_eq!(password(&other), Some("last"));
+    let named = read("postgres://localhost/d?passfile=/none", &around).expect("read");
+    assert_eq!(password(&named), None);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("set");
+    let error = read("postgres://", &around).expect_err("others may read it");
+    assert!(error.contains("chmod 600"), "{error}");
+}

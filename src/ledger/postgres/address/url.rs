@@ -1,0 +1,82 @@
+//! `postgres://…` taken apart into its words.
+
+use super::{AddressError, Said, known, wrong};
+
+/// What the address itself says.
+pub(super) fn parse(text: &str) -> Result<Said, AddressError> {
+    let rest = text
+        .strip_prefix("postgres://")
+        .or_else(|| text.strip_prefix("postgresql://"))
+        .ok_or_else(|| wrong("an address of a server begins with postgres://"))?;
+    let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = before.split_once('/').unwrap_or((before, ""));
+    let mut said = Said::new();
+    let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (user, password) = match login.split_once(':') {
+        Some((user, password)) => (user, Some(password)),
+        None => (login, None),
+    };
+    say(&mut said, "user", user)?;
+    say(&mut said, "password", password.unwrap_or(""))?;
+    say(&mut said, "dbname", database)?;
+    if !hosts.is_empty() {
+        let (mut names, mut ports) = (Vec::new(), Vec::new());
+        for host in hosts.split(',') {
+            let (name, port) = host_and_port(host)?;
+            names.push(decoded("host", name)?);
+            ports.push(port);
+        }
+        said.insert("host", names.join(","));
+        if ports.iter().any(|port| !port.is_empty()) {
+            said.insert("port", ports.join(","));
+        }
+    }
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or_else(|| {
+            // Not shown: it may be the rest of a password that nobody has percent-encoded.
+            wrong("what follows ? is not WORD=VALUE&…; in a password write ? as %3F and @ as %40")
+        })?;
+        let word = known(name).ok_or_else(|| {
+            let name: String = name.chars().take(40).collect();
+            wrong(format!("{name:?} is not a word of an address"))
+        })?;
+        say(&mut said, word, value)?;
+    }
+    Ok(said)
+}
+
+fn say(said: &mut Said, word: &'static str, value: &str) -> Result<(), AddressError> {
+    if !value.is_empty() {
+        said.insert(word, decoded(word, value)?);
+    }
+    Ok(())
+}
+
+fn host_and_port(text: &str) -> Result<(&str, &str), AddressError> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (address, after) =
+            rest.split_once(']').ok_or_else(|| wrong(format!("the host is {text:?}: no ]")))?;
+        return Ok((address, after.strip_prefix(':').unwrap_or(after)));
+    }
+    Ok(text.rsplit_once(':').unwrap_or((text, "")))
+}
+
+/// Takes `%41` as `A`. The value is not shown: it may be a password.
+fn decoded(word: &str, text: &str) -> Result<String, AddressError> {
+    let unclear = || wrong(format!("{word}: a % is not followed by two hex digits of UTF-8 text"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(), digit()) else {
+            return Err(unclear());
+        };
+        bytes.push(u8::try_from(high * 16 + low).map_err(|_| unclear())?);
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unclear())?;
+    if text.contains('\0') { Err(unclear()) } else { Ok(text) }
+}

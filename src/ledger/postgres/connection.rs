@@ -1,0 +1,213 @@
+//! The connection: made, kept, lost, made again. Every wait has an end.
+//!
+//! The client library is asynchronous; its runtime is a detail of this file, runs on the calling
+//! thread, and only while somebody waits here.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::poll_fn;
+use tokio::runtime::Runtime;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+use tokio_postgres::{AsyncMessage, Client, Connection, Socket, tls::TlsStream};
+
+use super::address::ServerAddress;
+use super::problem;
+use crate::domain::time::DurationMs;
+use crate::ledger::error::LedgerError;
+use crate::ledger::sql::CommitError;
+
+/// How long one statement may take, and how long a client that has stopped in a transaction may
+/// keep its locks.
+const STATEMENT_TIMEOUT: DurationMs = DurationMs::from_secs(30);
+
+/// How much longer than the server we wait for its answer before we give the connection up.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long an end of a transaction that nobody needs may take.
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A server, and the connection to it while there is one.
+pub(super) struct Server {
+    address: ServerAddress,
+    lock_timeout: DurationMs,
+    runtime: Runtime,
+    link: RefCell<Option<Link>>,
+}
+
+/// One connection.
+struct Link {
+    client: Client,
+    /// What the server warned of.
+    warnings: Warnings,
+}
+
+type Warnings = Arc<Mutex<Vec<String>>>;
+
+/// Reads what the server sends, for as long as somebody waits for it.
+async fn drive<S>(mut connection: Connection<Socket, S>, warnings: Warnings)
+where
+    S: TlsStream + tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(notice) = message
+            && notice.severity() == "WARNING"
+        {
+            let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
+            warnings.push(notice.message().to_owned());
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn connect(
+        address: ServerAddress,
+        lock_timeout: DurationMs,
+    ) -> Result<Self, LedgerError> {
+        let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = built.map_err(|error| LedgerError::Failed {
+            doing: "connect to",
+            path: address.shown().into(),
+            problem: error.to_string(),
+        })?;
+        let server = Self { address, lock_timeout, runtime, link: RefCell::new(None) };
+        server.reconnect()?;
+        Ok(server)
+    }
+
+    /// Another connection in place of the one that is there.
+    pub(super) fn reconnect(&self) -> Result<(), LedgerError> {
+        drop(self.link.take());
+        let warnings = Warnings::default();
+        let patience = self.address.connect_timeout();
+        let config = self.address.config();
+        let connected = self.within(patience, async {
+            let Some(tls) = self.address.tls() else {
+                let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
+                self.runtime.spawn(drive(connection, Arc::clone(&warnings)));
+                return Ok(client);
+            };
+            let (client, connection) = config.connect(tls).await?;
+            self.runtime.spawn(drive(connection, Arc::clone(&warnings)));
+            Ok(client)
+        });
+        match connected {
+            Ok(Ok(client)) => {
+                *self.link.borrow_mut() = Some(Link { client, warnings });
+                Ok(())
+            }
+            Ok(Err(error)) => Err(problem::connecting(&self.address, &error)),
+            Err(_) => {
+                let problem = format!("no answer within {} s", patience.as_secs());
+                Err(self.unreachable("connect to", &problem))
+            }
+        }
+    }
+
+    fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+        self.runtime.block_on(async { timeout(limit, work).await })
+    }
+
+    /// The address as errors show it.
+    pub(super) fn path(&self) -> PathBuf {
+        self.address.shown().into()
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        self.address.schema()
+    }
+
+    /// The search path, the lock timeout and the statement timeout of a transaction.
+    pub(super) fn settings(&self) -> [String; 3] {
+        [
+            format!("\"{}\", pg_temp", self.address.schema()),
+            self.lock_timeout.as_millis().max(1).to_string(),
+            STATEMENT_TIMEOUT
+                .as_millis()
+                .max(self.lock_timeout.as_millis().saturating_mul(2))
+                .to_string(),
+        ]
+    }
+
+    fn patience(&self) -> Duration {
+        STATEMENT_TIMEOUT.to_std().max(self.lock_timeout.to_std() * 2) + GRACE
+    }
+
+    /// Asks the server, with an end. After a lost connection or an answer that did not come there
+    /// is no connection any more, and so nothing of an open transaction.
+    pub(super) fn ask<T>(
+        &self,
+        doing: &'static str,
+        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, LedgerError> {
+        let link = self.link.borrow();
+        let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
+            return Err(self.unreachable(doing, "the connection was lost"));
+        };
+        let waited = self.patience();
+        let answer = self.within(waited, question(&connected.client));
+        let error = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => problem::of(doing, self.path(), self.lock_timeout, &error),
+            Err(_) => self.unreachable(doing, &format!("no answer within {} s", waited.as_secs())),
+        };
+        drop(link);
+        if error.is_unreachable() {
+            drop(self.link.take());
+        }
+        Err(error)
+    }
+
+    /// Runs a text without parameters or rows.
+    pub(super) fn run(&self, doing: &'static str, text: &str) -> Result<(), LedgerError> {
+        self.ask(doing, async |client| client.batch_execute(text).await)
+    }
+
+    /// Commits. A warning means that something was not as it should be: after *canceling wait for
+    /// synchronous replication* the write is there, and may be gone after a fail-over.
+    pub(super) fn commit(&self) -> Result<(), CommitError> {
+        let warnings = self.link.borrow().as_ref().map(|link| Arc::clone(&link.warnings));
+        let warnings = warnings.unwrap_or_default();
+        let lock = || warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        lock().clear();
+        match self.run("commit to", "COMMIT") {
+            Ok(()) => lock().pop().map_or(Ok(()), |problem| {
+                let (doing, path) = ("commit to", self.path());
+                Err(CommitError::Unknown(LedgerError::Failed { doing, path, problem }))
+            }),
+            // What the server refuses at COMMIT it has rolled back.
+            Err(error @ (LedgerError::Busy { .. } | LedgerError::Full { .. })) => {
+                Err(CommitError::NotApplied(error))
+            }
+            Err(error) => Err(CommitError::Lost(error)),
+        }
+    }
+
+    /// Ends a transaction that is not to be kept. A connection on which that does not work is
+    /// given up, which ends it too.
+    pub(super) fn rollback(&self) {
+        let link = self.link.borrow();
+        let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
+            return;
+        };
+        let ended = self.within(ROLLBACK_TIMEOUT, connected.client.batch_execute("ROLLBACK"));
+        let is_ended = matches!(ended, Ok(Ok(())));
+        drop(link);
+        if !is_ended {
+            drop(self.link.take());
+        }
+    }
+
+    /// There is no ledger in the schema.
+    pub(super) fn missing(&self) -> LedgerError {
+        LedgerError::Missing { path: self.path(), why: "its schema has no tables of ours" }
+    }
+
+    /// Nothing was recorded: the server could not be asked.
+    pub(super) fn unreachable(&self, doing: &'static str, problem: &str) -> LedgerError {
+        LedgerError::Unreachable { doing, path: self.path(), problem: problem.to_owned() }
+    }
+}

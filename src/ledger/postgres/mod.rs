@@ -1,0 +1,392 @@
+//! PostgreSQL: one ledger for more than one host. A schema of its own, no server of ours.
+//!
+//! Owns the only connection to the server, and the locks that make every write serializable in
+//! effect: one advisory lock per chain, for the time of a transaction, always in the order of
+//! [`Lock`]. Keeps nothing between transactions but the connection, so that a pooler in transaction
+//! mode may stand between. After a lost connection nothing of an open transaction remains, but for
+//! one whose COMMIT was sent: see [`CommitError`].
+
+mod address;
+mod connection;
+mod problem;
+
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use futures_util::TryStreamExt;
+use tokio_postgres::types::{ToSql, Type};
+
+pub use address::{AddressError, ServerAddress, Surroundings};
+
+use super::columns::nonsense;
+use super::error::LedgerError;
+use super::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
+use crate::domain::digest::Digest;
+use crate::domain::time::{DurationMs, Timestamp};
+use connection::Server;
+
+/// The migrations, in order. Never edited, only added to.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+
+/// The version of the tables that this program reads and writes.
+#[expect(clippy::cast_possible_wrap, reason = "the number of migrations is small")]
+pub(super) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The first server with everything that is used here, and the oldest that is still maintained.
+const SERVER_VERSION_MIN: i64 = 140_000;
+
+/// How many rows of a long answer are asked for at once.
+const ROWS_AT_ONCE: &str = "FETCH 256 FROM walk";
+
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Each statement sees what was committed before it began, so what is read after the locks is what
+/// their last holder has left.
+const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// For this transaction only, because a pooler gives the connection to somebody else after it.
+/// Temporary tables come last, so that nobody's can stand in for one of ours. A `synchronous_commit`
+/// that waits for more than the local disk is left as it is.
+const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
+    set_config('lock_timeout', $2, true), set_config('statement_timeout', $3, true),
+    set_config('idle_in_transaction_session_timeout', $3, true),
+    set_config('synchronous_commit',
+               CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
+                    THEN current_setting('synchronous_commit') ELSE 'on' END, true)";
+
+/// One lock after the other, in the order of the list: `x` alone, `s` shared.
+const LOCKS: &str = "SELECT CASE WHEN l LIKE 'x%'
+    THEN CAST(pg_advisory_xact_lock(CAST(substr(l, 2) AS BIGINT)) AS TEXT)
+    ELSE CAST(pg_advisory_xact_lock_shared(CAST(substr(l, 2) AS BIGINT)) AS TEXT) END
+    FROM unnest(string_to_array($1, ' ')) AS l";
+
+/// Its own statement after the locks: whoever held them may have written what is newer than the
+/// beginning of this transaction.
+const CLOCK: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
+
+const CHECK_SERVER: Statement = Statement::few(
+    "open",
+    "SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('fsync'),
+            current_setting('full_page_writes'), CAST(pg_is_in_recovery() AS TEXT),
+            current_setting('server_encoding'), coalesce(CAST(to_regclass('ledger') AS TEXT), ''),
+            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), '')",
+);
+
+const READ_SCHEMA: Statement =
+    Statement::few("open", "SELECT version FROM ledger_schema WHERE singleton = 1");
+
+const FIND_SCHEMA: Statement =
+    Statement::few("create", "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1");
+
+const STORAGE_PROBLEMS: Statement = Statement::few(
+    "check the storage of",
+    "SELECT 'the index ' || CAST(indexrelid AS regclass) || ' is not valid'
+     FROM pg_catalog.pg_index WHERE indrelid IN ('ledger'::regclass, 'event'::regclass,
+          'service'::regclass, 'execution'::regclass, 'document'::regclass)
+          AND NOT (indisvalid AND indisready)
+     UNION ALL
+     SELECT 'the trigger that holds events as they are is missing or switched off'
+     WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgrelid = 'event'::regclass
+                       AND tgname = 'event_is_never_changed' AND tgenabled = 'A')
+     UNION ALL
+     SELECT name || ' is off: a crash of the server can lose or damage what was recorded'
+     FROM pg_catalog.pg_settings
+     WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on'",
+);
+
+/// One connection.
+pub(super) struct PostgresEngine {
+    server: Server,
+    /// What the server's clock said when the transaction had its locks.
+    now: Cell<Option<Timestamp>>,
+    /// The ledger that was found at first; after a new connection it must be the same.
+    identity: RefCell<Option<(String, i64)>>,
+}
+
+impl PostgresEngine {
+    /// Connects, and checks that the server keeps what it says to keep. The transaction in which
+    /// that was read is left open.
+    pub(super) fn open(
+        address: &ServerAddress,
+        lock_timeout: DurationMs,
+    ) -> Result<Self, LedgerError> {
+        let engine = Self::connect(address, lock_timeout)?;
+        engine.begin_read()?;
+        if !engine.check_server()? {
+            return Err(engine.server.missing());
+        }
+        engine.check_schema()?;
+        Ok(engine)
+    }
+
+    /// Makes the schema, where it is not there, and the tables in it, in a transaction that is left
+    /// open for the first event: all of it is there, or nothing.
+    pub(super) fn create(
+        address: &ServerAddress,
+        lock_timeout: DurationMs,
+        locks: &[Lock],
+    ) -> Result<Self, LedgerError> {
+        let engine = Self::connect(address, lock_timeout)?;
+        engine.begin_write(locks)?;
+        if engine.check_server()? {
+            return Err(LedgerError::Exists { path: engine.server.path() });
+        }
+        let mut is_there = 0;
+        let name = Value::Text(address.schema());
+        engine.each(FIND_SCHEMA, &[name], &mut |row| {
+            is_there = row.int(0)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        if is_there == 0 {
+            engine.server.run("create", &address.create_schema())?;
+        }
+        for migration in MIGRATIONS {
+            engine.server.run("make the tables of", migration)?;
+        }
+        Ok(engine)
+    }
+
+    fn connect(address: &ServerAddress, lock_timeout: DurationMs) -> Result<Self, LedgerError> {
+        let server = Server::connect(address.clone(), lock_timeout)?;
+        Ok(Self { server, now: Cell::new(None), identity: RefCell::new(None) })
+    }
+
+    /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
+    fn check_server(&self) -> Result<bool, LedgerError> {
+        let mut checked = Ok(false);
+        self.each(CHECK_SERVER, &[], &mut |row| {
+            let refused = |problem: String| {
+                Err(LedgerError::UnsafeServer { path: self.server.path(), problem })
+            };
+            let version = row.int(0)?;
+            let (ledger, schema) = (row.text(5)?, row.text(6)?);
+            checked = if version < SERVER_VERSION_MIN {
+                refused(format!("its version is {version}, {SERVER_VERSION_MIN} is needed"))
+            } else if row.text(1)? != "on" || row.text(2)? != "on" {
+                refused("fsync or full_page_writes is off".to_owned())
+            } else if row.text(4)? != "UTF8" {
+                refused(format!("its encoding is {}, not UTF8", row.text(4)?))
+            } else if row.text(3)? == "true" {
+                Err(self.server.unreachable("open", "it is a standby, which takes no writes"))
+            } else if !ledger.is_empty() && schema.is_empty() {
+                let problem = "its schema has a table \"ledger\" of somebody else".to_owned();
+                Err(LedgerError::Foreign { path: self.server.path(), problem })
+            } else {
+                Ok(!ledger.is_empty())
+            };
+            Ok(ControlFlow::Break(()))
+        })?;
+        checked
+    }
+
+    fn check_schema(&self) -> Result<(), LedgerError> {
+        let mut found = 0;
+        self.each(READ_SCHEMA, &[], &mut |row| {
+            found = row.int(0)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        let (path, known) = (self.server.path(), SCHEMA_VERSION);
+        match found.cmp(&known) {
+            std::cmp::Ordering::Greater => Err(LedgerError::Newer { path, found, known }),
+            std::cmp::Ordering::Less => Err(LedgerError::Older { path, found, known }),
+            std::cmp::Ordering::Equal => Ok(()),
+        }
+    }
+
+    fn begin(&self, text: &'static str, locks: &[Lock]) -> Result<(), LedgerError> {
+        match self.begin_once(text, locks) {
+            // The server went away since the last transaction: nothing was begun there.
+            Err(error) if error.is_unreachable() => {
+                self.server.reconnect()?;
+                self.begin_once(text, locks)?;
+                self.check_same_ledger()
+            }
+            begun => begun,
+        }
+    }
+
+    /// Everything in one round trip, and the clock only after the locks.
+    fn begin_once(&self, text: &'static str, locks: &[Lock]) -> Result<(), LedgerError> {
+        let settings = self.server.settings();
+        let locks = advisory(self.server.schema(), locks);
+        let doing = if locks.is_empty() { "read" } else { "write to" };
+        let now = self.server.ask(doing, async |client| {
+            let settings =
+                settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
+            let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
+            let (begun, set, locked, clock) = futures_util::join!(
+                client.batch_execute(text),
+                client.query_typed(SETTINGS, &settings),
+                client.query_typed(LOCKS, locks),
+                client.query_typed_one(CLOCK, &[]),
+            );
+            begun?;
+            set?;
+            locked?;
+            clock?.try_get::<_, i64>(0)
+        })?;
+        self.now.set(Timestamp::from_micros(now));
+        Ok(())
+    }
+
+    /// The name of a server may lead elsewhere after a fail-over.
+    fn check_same_ledger(&self) -> Result<(), LedgerError> {
+        let found = self.read_identity()?;
+        let known = self.identity.borrow();
+        if known.as_ref().is_none_or(|known| Some(known) == found.as_ref()) {
+            return Ok(());
+        }
+        let problem = "another ledger answers there now".to_owned();
+        Err(LedgerError::Foreign { path: self.server.path(), problem })
+    }
+
+    fn read_identity(&self) -> Result<Option<(String, i64)>, LedgerError> {
+        let mut found = None;
+        self.each(super::statements::READ_IDENTITY, &[], &mut |row| {
+            found = Some((row.text(0)?.to_owned(), row.int(1)?));
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+}
+
+/// The locks as [`LOCKS`] takes them. The number of a lock is a hash, so that two chains may share
+/// one: they wait for each other, and nothing worse.
+fn advisory(schema: &str, locks: &[Lock]) -> String {
+    let mut words = Vec::with_capacity(locks.len());
+    for lock in locks {
+        let digest = Digest::of(format!("scalectl {schema} {}", lock.stream).as_bytes());
+        let (first, _) = digest.as_bytes().split_first_chunk().expect("BUG: 32 bytes are over 8");
+        let number = i64::from_be_bytes(*first);
+        words.push(format!("{}{number}", if lock.alone { 'x' } else { 's' }));
+    }
+    words.join(" ")
+}
+
+fn typed<'v>(values: &'v [Value<'v>]) -> Vec<(&'v (dyn ToSql + Sync), Type)> {
+    let typed = |value: &'v Value<'v>| -> (&'v (dyn ToSql + Sync), Type) {
+        match value {
+            Value::Int(value) => (value, Type::INT8),
+            Value::Text(value) => (value, Type::TEXT),
+            Value::Bytes(value) => (value, Type::BYTEA),
+            Value::OptionalText(value) => (value, Type::TEXT),
+        }
+    };
+    values.iter().map(typed).collect()
+}
+
+impl Engine for PostgresEngine {
+    fn begin_read(&self) -> Result<(), LedgerError> {
+        self.begin(BEGIN_READ, &[])
+    }
+
+    fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError> {
+        self.begin(BEGIN_WRITE, locks)
+    }
+
+    fn knows(&self, ledger_id: &str, incarnation: i64) {
+        *self.identity.borrow_mut() = Some((ledger_id.to_owned(), incarnation));
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        self.now.get()
+    }
+
+    fn commit(&self) -> Result<(), CommitError> {
+        self.server.commit()
+    }
+
+    fn rollback(&self) {
+        self.server.rollback();
+    }
+
+    fn exec(&self, statement: Statement, values: &[Value<'_>]) -> Result<u64, LedgerError> {
+        let values = typed(values);
+        self.server.ask(statement.doing, async |client| {
+            client.execute_typed(statement.text, &values).await
+        })
+    }
+
+    fn each(
+        &self,
+        statement: Statement,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> RowFlow,
+    ) -> Result<(), LedgerError> {
+        let Some(cursor) = statement.cursor else {
+            let values = typed(values);
+            let rows = self.server.ask(statement.doing, async |client| {
+                client.query_typed(statement.text, &values).await
+            })?;
+            return self.walk(&rows, row).map(|_| ());
+        };
+        self.exec(Statement { text: cursor, ..statement }, values)?;
+        loop {
+            let rows = self.server.ask(statement.doing, async |client| {
+                let rows = client.query_typed_raw::<&str, [(&str, Type); 0]>(ROWS_AT_ONCE, []);
+                rows.await?.try_collect::<Vec<_>>().await
+            })?;
+            if rows.is_empty() || self.walk(&rows, row)?.is_break() {
+                return self.server.run(statement.doing, "CLOSE walk");
+            }
+        }
+    }
+
+    fn storage_problems(&self, _thorough: bool, limit: usize) -> Result<Vec<String>, LedgerError> {
+        let mut problems = Vec::new();
+        self.each(STORAGE_PROBLEMS, &[], &mut |row| {
+            problems.push(row.text(0)?.to_owned());
+            let is_full = problems.len() >= limit;
+            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(problems)
+    }
+}
+
+impl PostgresEngine {
+    fn walk(
+        &self,
+        rows: &[tokio_postgres::Row],
+        read: &mut dyn FnMut(&dyn Row) -> RowFlow,
+    ) -> RowFlow {
+        let path = self.server.path();
+        for row in rows {
+            if read(&PostgresRow { row, path: &path })?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+struct PostgresRow<'r> {
+    row: &'r tokio_postgres::Row,
+    path: &'r PathBuf,
+}
+
+impl<'r> PostgresRow<'r> {
+    fn get<T: tokio_postgres::types::FromSql<'r>>(&self, column: usize) -> Result<T, LedgerError> {
+        self.row.try_get(column).map_err(|error| {
+            let name = self.row.columns().get(column).map_or("a column", |column| column.name());
+            nonsense(self.path, name.to_owned(), &problem::text(&error))
+        })
+    }
+}
+
+impl Row for PostgresRow<'_> {
+    fn int(&self, column: usize) -> Result<i64, LedgerError> {
+        self.get(column)
+    }
+
+    fn text(&self, column: usize) -> Result<&str, LedgerError> {
+        self.get(column)
+    }
+
+    fn optional_text(&self, column: usize) -> Result<Option<&str>, LedgerError> {
+        self.get(column)
+    }
+
+    fn bytes(&self, column: usize) -> Result<&[u8], LedgerError> {
+        self.get(column)
+    }
+}
