@@ -1,5 +1,5 @@
 //! `batch` against single puts, and against a bare loop that runs the same statements on the same
-//! rows with the same commits: `cargo bench --bench batch`. Ratios only; nothing is asserted.
+//! rows with the same commits: `target/release/examples/batch target/release/scalectl`. Ratios only.
 //!
 //! The rows of the loop are those that the batch wrote, so that both write as many bytes; what is
 //! left out of it is everything else: reading and answering JSON, rules, policy, digests, hashes.
@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
-const SCALECTL: &str = env!("CARGO_BIN_EXE_scalectl");
 const LINES: usize = 10_000;
 const GROUP: usize = 256;
 const SINGLES: usize = 200;
@@ -33,9 +32,12 @@ const EXECUTION: &str = "SELECT position, execution_key, service, intent_id, int
      dry_run, live, unfinished, state, version, document FROM execution";
 
 fn main() {
+    let binary = std::env::args_os().nth(1).expect("usage: batch PATH_OF_SCALECTL");
+    let binary = Path::new(&binary);
     let dir = tempfile::tempdir().expect("a directory");
     let home = dir.path();
-    let run = |words: &[&str]| assert!(command(home, words).status().expect("it runs").success());
+    let run =
+        |words: &[&str]| assert!(command(binary, home, words).status().expect("it runs").success());
     run(&["init"]);
     let policy = home.join("all.cedar");
     std::fs::write(&policy, "@id(\"all\") permit(principal, action, resource);").expect("written");
@@ -54,7 +56,7 @@ fn main() {
     for _ in 0..ROUNDS {
         empty.put_at(&ledger);
         let out = File::create(home.join("answers")).expect("a file");
-        let mut batch = command(home, &["batch", "--file", lines.to_str().expect("UTF-8")]);
+        let mut batch = command(binary, home, &["batch", "--file", lines.to_str().expect("UTF-8")]);
         batches.push(timed(LINES, || {
             assert!(batch.stdout(out).status().expect("it runs").success());
         }));
@@ -78,8 +80,8 @@ fn main() {
     println!("single put / line of a batch: {:.1} (at least 20)", single.div_duration_f64(batch));
 }
 
-fn command(home: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(SCALECTL);
+fn command(binary: &Path, home: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(binary);
     command.args(words).env_clear().env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command

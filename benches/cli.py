@@ -376,7 +376,7 @@ def bench_batch(world):
         print("batch: not built (cargo build --release --example batch)")
         return
     sys.stdout.flush()
-    subprocess.run([program, world.binary, world.ledger], env=world.env, check=True)
+    subprocess.run([program, world.binary], env=world.env, check=True)
 
 
 def label(world):

@@ -64,7 +64,7 @@ fn show(args: &ShowArgs, app: &mut App, _out: &mut Out) -> Outcome {
         })
         .collect();
     let mut answer = Answer::ok()
-        .noun("execution", &view::execution(&execution))
+        .whole_noun("execution", view::execution(&execution))
         .noun("attempts", &attempts)
         .name(key.as_str());
     if args.stderr {

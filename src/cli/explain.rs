@@ -55,7 +55,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let known = known(&execution, now, call_ended);
     let ways = ways_out(&execution);
     let mut answer = Answer::ok()
-        .noun("execution", &view::execution(&execution))
+        .whole_noun("execution", view::execution(&execution))
         .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
         .noun("known", &json!(known))
         .noun("ways_out", &ways)

@@ -341,8 +341,8 @@ fn show(key: &KeyArg, app: &mut App) -> Outcome {
     let key = key.resolve(app)?;
     let (state, execution) = app.session()?.load(&key)?;
     let mut answer = Answer::ok()
-        .noun("intent", &view::intent(&execution))
-        .noun("execution", &view::execution(&execution))
+        .whole_noun("intent", view::intent(&execution))
+        .whole_noun("execution", view::execution(&execution))
         .name(execution.key().as_str())
         .line(view::headline(&execution))
         .line(format!("  reason     {}", execution.intent.wish.reason.as_str()))

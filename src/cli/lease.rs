@@ -140,7 +140,7 @@ fn show(args: &ShowArgs, app: &mut App) -> Outcome {
     };
     Ok(Answer::ok()
         .noun("lease", &view)
-        .noun("execution", &view::execution(&execution))
+        .whole_noun("execution", view::execution(&execution))
         .name(key.as_str())
         .line(line))
 }

@@ -187,9 +187,14 @@ impl Answer {
 
     /// Adds a noun for machines: `intent`, `execution`, `lease` …
     #[must_use]
-    pub fn noun(mut self, name: &'static str, value: &impl Serialize) -> Self {
+    pub fn noun(self, name: &'static str, value: &impl Serialize) -> Self {
+        self.whole_noun(name, serde_json::to_value(value).expect("BUG: every noun is a JSON value"))
+    }
+
+    /// The same of a value that is JSON already.
+    #[must_use]
+    pub fn whole_noun(mut self, name: &'static str, value: Value) -> Self {
         assert!(!FIXED_MEMBERS.contains(&name), "BUG: {name} is a member of every answer");
-        let value = serde_json::to_value(value).expect("BUG: every noun is a JSON value");
         self.nouns.insert(name.to_owned(), value);
         self
     }

@@ -67,7 +67,7 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
     };
     let stored = |existing: &Execution, line: &str| {
         Answer::ending(view::exit_of(standing::of_put(existing)))
-            .noun("execution", &view::execution(existing))
+            .whole_noun("execution", view::execution(existing))
             .line(view::headline(existing))
             .line(format!("  {line}"))
     };
@@ -77,7 +77,7 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
         }
         Some(Before::Resumed(own)) => stored(own, "unfinished: the same line would go on with it"),
         Some(Before::There) => Answer::ok()
-            .noun("service", &view::service(&plan.state.head))
+            .whole_noun("service", view::service(&plan.state.head))
             .line(format!("{wish}: already so by a fresh reading, nothing would be changed")),
         Some(Before::Refused(rejection)) => refused(rejection),
         None => plan.reports.first_refusal().map_or_else(Answer::ok, refused),

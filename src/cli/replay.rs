@@ -65,7 +65,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         let (_, execution) = session.load(&key)?;
         let next = next_step(session, &execution);
         return Ok(Answer::ok()
-            .noun("execution", &view::execution(&execution))
+            .whole_noun("execution", view::execution(&execution))
             .noun("next_step", &next)
             .name(key.as_str())
             .line(view::headline(&execution))

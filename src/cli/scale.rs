@@ -126,7 +126,7 @@ fn ready_exit(report: &Report, readiness: Readiness) -> Exit {
 fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
     let Some(report) = &scaled.report else {
         let mut answer = Answer::ok()
-            .noun("service", &view::service(&scaled.head))
+            .whole_noun("service", view::service(&scaled.head))
             .line(format!("{wish}: already so by a fresh reading, nothing was changed"));
         if let Some(registration) = &scaled.head.registration {
             answer = answer.name(registration.service.as_str());

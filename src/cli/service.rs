@@ -245,7 +245,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
     let done = service_put(app.session()?, &args.name, &change, args.expect_revision)?;
     let mut answer = Answer::ok()
         .recorded(if done.changed { Recorded::Yes } else { Recorded::No })
-        .noun("service", &view::service(&done.head))
+        .whole_noun("service", view::service(&done.head))
         .name(args.name.as_str());
     answer.changed = done.changed;
     answer.current = view::current(&done.head);
@@ -306,7 +306,8 @@ fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
 
 fn show(service: &ServiceName, app: &mut App) -> Outcome {
     let head = app.session()?.load_service(service)?.head;
-    let mut answer = Answer::ok().noun("service", &view::service(&head)).name(service.as_str());
+    let mut answer =
+        Answer::ok().whole_noun("service", view::service(&head)).name(service.as_str());
     answer.current = view::current(&head);
     answer = answer.table(view::services_table(std::slice::from_ref(&head)));
     if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {
@@ -344,7 +345,7 @@ fn bind(args: &BindArgs, app: &mut App) -> Outcome {
     let bound = service_bind(app.session()?, &args.name, args.accept_uid.as_ref())?;
     let mut answer = Answer::ok()
         .recorded(if bound.changed { Recorded::Yes } else { Recorded::No })
-        .noun("service", &view::service(&bound.head))
+        .whole_noun("service", view::service(&bound.head))
         .noun("reading", &bound.reading)
         .name(args.name.as_str())
         .line(format!(

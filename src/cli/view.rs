@@ -173,7 +173,9 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     if !app.globals.output.is_document() {
         return out;
     }
-    out = out.noun("intent", &intent(execution)).noun("execution", &self::execution(execution));
+    out = out
+        .whole_noun("intent", intent(execution))
+        .whole_noun("execution", self::execution(execution));
     out.current = current(&report.head);
     let now = app.opened().map_or_else(|| app.clock().now(), crate::ops::Session::now);
     if let Some(held) = &execution.lease {

@@ -182,6 +182,9 @@ impl serde_json::ser::Formatter for AsciiFormatter {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut units = [0; 2];
         let mut plain_from = 0;
         for (at, character) in fragment.char_indices() {

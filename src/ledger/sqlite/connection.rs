@@ -24,6 +24,9 @@ pub(in crate::ledger) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 /// The first SQLite without the WAL-reset fault (sqlite.org/wal.html#walresetbug).
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
+/// More than there are: a batch runs nearly all of them over and over.
+const STATEMENTS_KEPT: usize = 64;
+
 /// Opens a ledger. Never creates a database, nor a side file where there is none.
 pub(in crate::ledger) fn open(
     path: &Path,
@@ -56,9 +59,12 @@ pub(super) fn connect(path: &Path, lock_timeout: DurationMs) -> Result<SqliteEng
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true),
+        // Or a statement is compiled again whenever another value is bound to it.
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
     ] {
         connection.set_db_config(setting, value).map_err(failed)?;
     }
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     connection.execute_batch(SETTINGS).map_err(failed)?;
     Ok(SqliteEngine { connection, origin })
 }
