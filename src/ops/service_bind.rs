@@ -63,7 +63,7 @@ impl Session {
             target_resource_version: None,
         };
         let began_at = self.now();
-        let found = self.asker(&actuator)?.inspect(&partial)?;
+        let found = self.asker(&actuator)?.inspect_now(&partial, began_at)?;
         Ok(Some(reading_of(found, began_at)))
     }
 

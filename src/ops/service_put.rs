@@ -189,7 +189,7 @@ fn read_target(
         target_resource_version: None,
     };
     let began_at = session.now();
-    let found = session.asker(actuator)?.inspect(&partial)?;
+    let found = session.asker(actuator)?.inspect_now(&partial, began_at)?;
     let target = found.target.clone();
     // The same place: an update keeps the binding's identity, and another object must be accepted
     // with `service bind`.
