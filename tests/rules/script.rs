@@ -129,6 +129,7 @@ impl World {
                 binding: (!words.has("unread")).then(|| self.binding()),
                 expected: words.number("expected"),
             },
+                target_holder: words.value("holder").map(id),
             "bind" => Command::BindTarget {
                 service: id("web"),
                 reading: self.reading_of(words),
@@ -136,6 +137,7 @@ impl World {
                 bound_before: self.state.head.binding.clone().filter(|_| !words.has("overlapped")),
                 accept_uid: words.value("accept").map(id),
             },
+                target_holder: words.value("holder").map(id),
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),
             "start" => Command::Start(Box::new(self.start(words))),
             "withdraw" => {

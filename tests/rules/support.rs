@@ -184,7 +184,7 @@ impl World {
     pub(crate) fn register(&mut self, expected: Option<u64>) -> Result<Reply, Rejection> {
         let registration = Box::new(self.wanted.clone());
         let binding = Some(self.binding());
-        self.act(&Command::RegisterService { registration, binding, expected })
+        self.act(&Command::RegisterService { registration, binding, expected, target_holder: None })
     }
 
     pub(crate) fn binding(&self) -> Binding {

@@ -67,12 +67,21 @@ pub fn decide(
     };
     let draft = Draft { state, context, now, asked_at };
     match command {
-        Command::RegisterService { registration, binding, expected } => {
-            service::register(&draft, registration, binding.as_ref(), *expected)
+        Command::RegisterService { registration, binding, expected, target_holder } => {
+            let holder = target_holder.as_ref();
+            service::register(&draft, registration, binding.as_ref(), *expected, holder)
         }
-        Command::BindTarget { service, reading, began_after_serial, bound_before, accept_uid } => {
+        Command::BindTarget {
+            service,
+            reading,
+            began_after_serial,
+            bound_before,
+            accept_uid,
+            target_holder,
+        } => {
             let began = service::Began { serial: *began_after_serial, bound: bound_before };
-            service::bind(&draft, service, reading, &began, accept_uid.as_ref())
+            let (accept_uid, holder) = (accept_uid.as_ref(), target_holder.as_ref());
+            service::bind(&draft, service, reading, &began, accept_uid, holder)
         }
         Command::Put(intent) => put::put(&draft, intent),
         Command::Withdraw { key, reason, supersede } => {

@@ -207,6 +207,15 @@ fn attested_applied(
         });
     }
     Ok(Settled::Result {
+    let wished = &execution.intent.wish.target.target_uid;
+    if reading.target_uid != *wished {
+        return Err(Rejection::OtherObject {
+            service,
+            revision: execution.revision(),
+            expected: wished.clone(),
+            actual: reading.target_uid.clone(),
+        });
+    }
         reading: Some(reading.clone()),
         result: success(execution, reading.replicas, reason.as_str()),
         partly_applied: false,
