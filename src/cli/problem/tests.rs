@@ -209,6 +209,7 @@ fn wrong_states() -> impl Iterator<Item = Rejection> {
         detail: Detail::default(),
         ended_at: None,
         fenced: false,
+        touched: false,
     };
     [
         Phase::Proposed { until: clock("16:00:00") },
@@ -313,8 +314,8 @@ fn waits_and_gaps() -> Vec<Rejection> {
     let behind =
         |state| Rejection::WaitsBehind { service: service(), revision, behind: number(8), state };
     let missing = |fact| Rejection::FactUnknown { service: service(), fact };
-    let (expected, actual) = ("true".to_owned(), "false".to_owned());
     let (two, four) = (Replicas::from(2), Replicas::from(4));
+    let (expected, actual) = ("true".to_owned(), "false".to_owned());
     vec![
         unknown(UnknownWhy::TimedOut, Some(clock("14:03:40"))),
         unknown(UnknownWhy::Garbled, None),

@@ -324,6 +324,8 @@ pub enum Command {
         key: ExecutionKey,
         /// The attempt.
         attempt: AttemptNumber,
+        /// What the target was right before it promised; none where nobody could read it.
+        before: Option<Reading>,
     },
     /// Settle an attempt whose outcome is unknown.
     Settle {
