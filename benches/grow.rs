@@ -123,6 +123,7 @@ fn register(txn: &mut WriteTxn<'_>, facts: &Facts, name: &ServiceName) -> Done<(
         registration: Box::new(registration),
         binding: head.binding.clone(),
         expected: None,
+        target_holder: None,
     };
     facts.step(txn, name, state, &command).map(|_| ())
 }

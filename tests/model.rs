@@ -51,14 +51,16 @@ const STATES_MAX: usize = 2_000_000;
 
 /// Every phase with its outcome, and a `!` where it has drifted.
 const PHASES: &str = "accepted failed failed! observed recovery_pending(unknown) \
-     recovery_pending(unknown)! started started! succeeded superseded superseded(unconfirmed) \
-     verified(converged) verified(failed) verified(failed)! verified(simulated) withdrawn";
+     recovery_pending(unknown)! started started! succeeded succeeded! superseded \
+     superseded(unconfirmed) verified(converged) verified(failed) verified(failed)! \
+     verified(simulated) withdrawn";
 
 /// Every refusal that the model can come to. The others need settings and mistakes that the rules
 /// have rows for.
 const CODES: &str = "clock_skew cooldown cooldown_unknown fence_expired in_flight in_progress \
      key_conflict lease_lost live_key others_intent outcome_unknown quiet_time reading_differs \
-     reading_missing retry_later simulated_key stale_revision waits_behind wrong_state";
+     reading_missing retry_later simulated_key stale_revision target_changed waits_behind \
+     wrong_state";
 
 const REPLIES: &str = "done late replayed stale_reading unchanged";
 
@@ -115,6 +117,8 @@ const MUTANTS: &[(Mutant, &str, &str)] = &[
     (Mutant::Key, "mistakes", "an event was decided that cannot follow"),
     (Mutant::Clock, "mistakes", "a clock that is far behind was believed"),
     (Mutant::Blind, "unread", "an effect happened twice"),
+    (Mutant::CountAlone, "outsider", "18 says unchanged, and it is changed"),
+    (Mutant::FailedCount, "outsider", "18 says unchanged, and it is changed"),
 ];
 
 #[test]

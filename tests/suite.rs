@@ -15,6 +15,7 @@ mod guard;
 mod local_adapter;
 mod model;
 mod oracle;
+mod outcomes;
 mod policy;
 mod races;
 mod replay;

@@ -149,12 +149,19 @@ fn known(
         known.push(("blocks", format!("every new intent of {}", execution.intent.service)));
     }
     if execution.drift {
-        known.push(("drift", "a reading or a late result contradicts it".to_owned()));
+        known.push(("drift", drift(execution).to_owned()));
     }
     if execution.rollback_required {
-        known.push(("rollback", "the call left something that a person should look at".to_owned()));
+        known.push(("rollback", view::ROLLBACK.to_owned()));
     }
     known
+}
+
+fn drift(execution: &Execution) -> &'static str {
+    match &execution.result {
+        Some(recorded) if recorded.partly_applied => "it failed, and the target is not as it was",
+        Some(_) | None => "a reading or a late result contradicts it",
+    }
 }
 
 fn ways_out(execution: &Execution) -> Vec<(String, &'static str)> {

@@ -348,7 +348,7 @@ impl Problem {
             (Applied::Yes, Recorded::Unknown) => "yes; perhaps not recorded",
             (Applied::Yes, _) => "yes",
             (Applied::Unknown, _) => "unknown: the request may have reached the target",
-            (Applied::Partial, _) => "partial: the target is neither as it was nor as wished",
+            (Applied::Partial, _) => "partial: it failed, and the target is not as it was",
         }
     }
 

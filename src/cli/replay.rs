@@ -7,15 +7,16 @@ use super::app::App;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
-use super::output::{Answer, Out, Recorded};
+use super::output::{Answer, Applied, Out, Recorded};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
-use super::view;
+use super::{unwell, view};
 use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
 use crate::ops::OpError;
+use crate::ops::recover::Replayed;
 use crate::ops::replay::{next_step, replay, replay_until, unfinished};
 use crate::ops::report::Effect;
 
@@ -92,8 +93,28 @@ struct Row {
     execution: Execution,
     exit: Exit,
     text: String,
-    /// What was done to its target.
+    /// What this run has done to its target.
     effect: Effect,
+    /// What became of its target, as a replay of it alone says.
+    applied: Applied,
+    /// Why it does not stand well.
+    problem: Option<Problem>,
+}
+
+impl Row {
+    fn of(app: &App, replayed: Replayed) -> Self {
+        let Replayed { report, steps } = replayed;
+        let exit = view::recovered_exit(&report);
+        let applied = view::applied(view::effect_of(&report, exit));
+        Self {
+            exit: exit.after(applied),
+            text: steps.last().cloned().unwrap_or_default(),
+            effect: report.effect,
+            applied,
+            problem: unwell::problem(app, &report, exit),
+            execution: report.execution,
+        }
+    }
 }
 
 /// What a replay of many came to.
@@ -129,14 +150,7 @@ impl All {
             }
         };
         let error = match replayed {
-            Ok(replayed) => {
-                return Ok(Row {
-                    effect: replayed.report.effect,
-                    exit: view::recovered_exit(&replayed.report),
-                    text: replayed.steps.last().cloned().unwrap_or_default(),
-                    execution: replayed.report.execution,
-                });
-            }
+            Ok(replayed) => return Ok(Row::of(app, replayed)),
             Err(error) => error,
         };
         let effect = session.effect;
@@ -144,24 +158,26 @@ impl All {
         let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
         let problem = app.problem(error.into());
         self.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
-        let row = Row { execution, exit: problem.exit, text: problem.message.clone(), effect };
-        if ends {
+        let (exit, text, applied) = (problem.exit, problem.message.clone(), problem.applied);
+        let kept = if ends {
             self.end = Some(problem);
+            None
         } else {
-            out.progress(&format!("{key}: {}", problem.message));
-        }
-        Ok(row)
+            out.progress(&format!("{key}: {text}"));
+            Some(problem)
+        };
+        Ok(Row { execution, exit, text, effect, applied, problem: kept })
     }
 
     /// What was done to the targets: the least certain of it.
-    fn effect(&self) -> Effect {
-        let rank = |effect: &Effect| match effect {
-            Effect::None => 0,
-            Effect::Applied => 1,
-            Effect::Partial => 2,
-            Effect::Unknown => 3,
+    fn applied(&self) -> Applied {
+        let rank = |applied: &Applied| match applied {
+            Applied::No => 0,
+            Applied::Yes => 1,
+            Applied::Partial => 2,
+            Applied::Unknown => 3,
         };
-        self.rows.iter().map(|row| row.effect).max_by_key(rank).unwrap_or_default()
+        self.rows.iter().map(|row| row.applied).max_by_key(rank).unwrap_or_default()
     }
 }
 
@@ -171,7 +187,9 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
     if args.dry_run {
         for execution in found {
             let text = next_step(app.session()?, &execution);
-            all.rows.push(Row { execution, exit: Exit::Ok, text, effect: Effect::None });
+            let (effect, applied) = (Effect::None, Applied::No);
+            let problem = None;
+            all.rows.push(Row { execution, exit: Exit::Ok, text, effect, applied, problem });
         }
         return Ok(answer_of(all, Recorded::No));
     }
@@ -215,19 +233,20 @@ fn ends_all(error: &OpError) -> bool {
     }
 }
 
-/// The exit of many: the most serious of them, in the order unknown, attention, the rest by number.
-fn worst(rows: &[Row]) -> Exit {
+/// The row that the exit of many is: the most serious of them, in the order unknown, attention, the
+/// rest by number.
+fn worst(rows: &[Row]) -> Option<&Row> {
     let rank = |exit: Exit| match exit {
         Exit::Ok => (0, 0),
         Exit::Unknown => (3, 0),
         Exit::Internal | Exit::LedgerUnusable => (2, exit.code()),
         other => (1, other.code()),
     };
-    rows.iter().map(|row| row.exit).max_by_key(|exit| rank(*exit)).unwrap_or(Exit::Ok)
+    rows.iter().max_by_key(|row| rank(row.exit))
 }
 
 fn answer_of(all: All, recorded: Recorded) -> Answer {
-    let effect = all.effect();
+    let applied = all.applied();
     let rows = &all.rows;
     let mut table = Table::new([
         Column::left("SERVICE"),
@@ -255,10 +274,14 @@ fn answer_of(all: All, recorded: Recorded) -> Answer {
     }
     let mut answer = match all.end {
         Some(problem) => Answer::failed(problem),
-        None => Answer::ending(worst(rows)),
+        None => match worst(rows) {
+            Some(Row { problem: Some(problem), .. }) => Answer::failed(problem.clone()),
+            Some(Row { exit, problem: None, .. }) => Answer::ending(*exit),
+            None => Answer::ok(),
+        },
     }
     .recorded(recorded)
-    .applied(view::applied(effect))
+    .applied(applied)
     .noun("replays", &views);
     answer.changed = recorded == Recorded::Yes;
     for row in rows {

@@ -195,7 +195,8 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     if let (true, None, Some(read), Some(wants)) = (drift, &need, read, wants) {
         need = Some(format!("{} (reads {read}, wants {wants})", execution.intent.service));
     }
-    let next = next.or_else(|| drift.then(|| format!("scalectl explain {name}")));
+    let need = need.or_else(|| odd_need(&execution, &name));
+    let next = next.or_else(|| need.is_some().then(|| format!("scalectl explain {name}")));
     Row {
         state: execution.phase.as_str(),
         by: Some(execution.put_by.actor.to_string()),
@@ -206,6 +207,15 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         need,
         drift,
     }
+}
+
+/// What a person must look at although the state alone does not say so.
+fn odd_need(execution: &Execution, name: &str) -> Option<String> {
+    let is_failure = execution.result.as_ref().is_some_and(|recorded| !recorded.result.scaled());
+    if execution.drift && is_failure {
+        return Some(format!("{name} (failed, and the target is not as it was)"));
+    }
+    execution.rollback_required.then(|| format!("{name} ({})", view::ROLLBACK))
 }
 
 fn table_of(rows: &[Row], now: Timestamp) -> Table {

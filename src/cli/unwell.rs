@@ -23,7 +23,10 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
         (Exit::Diverged, Phase::Verified { cause: None } | Phase::Superseded { .. }) => {
             return Some(not_current(report, &name, &c));
         }
-        (Exit::Diverged, Phase::Verified { cause: Some(_) }) => mismatch(execution, &what, &c),
+        (Exit::Diverged, Phase::Verified { cause: Some(FailureCause::Mismatch) }) => {
+            mismatch(execution, &what, &c)
+        }
+        (Exit::Diverged, Phase::Verified { cause: Some(_) }) => partial(execution, &what, &c),
         (Exit::Diverged, _) => differs(execution, &name, &c),
         (Exit::Unknown, Phase::RecoveryPending { pending }) => {
             return Some(unknown(app, execution, pending, &what, &c));
@@ -111,6 +114,23 @@ fn mismatch(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
         Exit::Diverged,
         format!("{what} was carried out with another count"),
     );
+    let problem = match count {
+        Some(count) => problem.values(execution.desired().get(), count.get()),
+        None => problem,
+    };
+    problem
+        .hint("look at what is there, then make a new wish under a new key")
+        .run(c.command(&["explain", execution.key().as_str()]))
+}
+
+/// A failure that did not leave the target as it was.
+fn partial(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
+    let count = execution.result.as_ref().and_then(|recorded| recorded.result.observed_replicas());
+    let text = match count {
+        Some(count) => format!("{what} failed for good, and left {count} replicas"),
+        None => format!("{what} failed for good, and the target is not as it was"),
+    };
+    let problem = Problem::new("failed_partly_applied", Exit::Diverged, text);
     let problem = match count {
         Some(count) => problem.values(execution.desired().get(), count.get()),
         None => problem,

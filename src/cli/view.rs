@@ -161,10 +161,13 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
         None => Answer::ending(exit),
     }
     .recorded(if recorded { Recorded::Yes } else { Recorded::No })
-    .applied(applied(standing_effect(report, exit)))
+    .applied(applied(effect_of(report, exit)))
     .name(execution.key().as_str());
     out.replayed = report.reply == Reply::Replayed;
     out.changed = recorded;
+    if execution.rollback_required {
+        out = out.warning("rollback_required", ROLLBACK);
+    }
     if exit == Exit::Ok && !standing::holds_now(execution, &report.head) {
         out = out.warning("not_current", stale_success(report));
     }
@@ -188,14 +191,21 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
 }
 
 /// What became of the target: what this command did, and what is unknown or half done of the key.
-fn standing_effect(report: &Report, exit: Exit) -> Effect {
-    let is_partial = report.execution.result.as_ref().is_some_and(|r| r.partly_applied);
-    match (report.effect, exit) {
-        (Effect::None, Exit::Unknown) => Effect::Unknown,
-        (Effect::None, Exit::RetryLater | Exit::Failed) if is_partial => Effect::Partial,
-        (effect, _) => effect,
+/// What it had called, and could not tell, it may have found out since.
+pub(crate) fn effect_of(report: &Report, exit: Exit) -> Effect {
+    let recorded = Effect::recorded_of(&report.execution);
+    match (report.effect, recorded, exit) {
+        (Effect::Unknown, Some(recorded), _) => recorded,
+        (Effect::None, None, Exit::Unknown) => Effect::Unknown,
+        (Effect::None, Some(Effect::Partial), Exit::RetryLater | Exit::Failed | Exit::Diverged) => {
+            Effect::Partial
+        }
+        (effect, ..) => effect,
     }
 }
+
+/// What a step warns of, and `explain` tells, where an actuator has asked for a person.
+pub(crate) const ROLLBACK: &str = "the call left something that a person should look at";
 
 /// What a step warns of that replays a success which no longer holds.
 fn stale_success(report: &Report) -> String {

@@ -26,6 +26,12 @@ impl Reach {
         Self { alone, reads_settings: true }
     }
 
+    /// A write of one service that is decided on what all others have: one at a time.
+    pub fn registration(name: &ServiceName) -> Self {
+        let alone = [Stream::Registry, Stream::Service(name.clone())].into();
+        Self { alone, reads_settings: true }
+    }
+
     /// A change of the ledger or of its actuators.
     pub fn registry() -> Self {
         Self { alone: [Stream::Registry].into(), reads_settings: true }
@@ -90,5 +96,7 @@ mod tests {
         assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared"]);
         assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone"]);
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
+        let registers = ["registry alone", "policy shared", "service:a alone"];
+        assert_eq!(shown(&Reach::registration(&a)), registers);
     }
 }

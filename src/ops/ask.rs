@@ -18,7 +18,7 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::RegisteredActuator;
+use crate::domain::scale::service::{CLOCK_SKEW_MAX, RegisteredActuator};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// How long an actuator may take to describe itself.
@@ -203,13 +203,34 @@ impl Asker<'_> {
         self.ask(&request, |bytes, exit| protocol::read_inspect(bytes, target, exit))
     }
 
-    /// Reads the target as a reading: `began_at` is this host's clock right before.
+    /// Reads the target as it is now: `began_at` is this host's clock right before. What was read
+    /// long before says nothing of a call that has ended since.
+    pub(crate) fn inspect_now(
+        &self,
+        target: &PartialTarget,
+        began_at: Timestamp,
+    ) -> Result<Inspection, OpError> {
+        let found = self.inspect(target)?;
+        let latest = began_at.plus(self.actuator.timeout_ms).plus(CLOCK_SKEW_MAX);
+        let read_at = found.read_at;
+        if read_at < began_at.minus(CLOCK_SKEW_MAX) || read_at > latest {
+            return Err(OpError::Actuator {
+                actuator: self.actuator.name.clone(),
+                op: "inspect",
+                problem: ActuatorProblem::Misdated { read_at, began_at },
+                stderr: String::new(),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Reads the target as a reading.
     pub(crate) fn reading(
         &self,
         target: &TargetBinding,
         began_at: Timestamp,
     ) -> Result<Reading, OpError> {
-        Ok(reading_of(self.inspect(&PartialTarget::from(target))?, began_at))
+        Ok(reading_of(self.inspect_now(&PartialTarget::from(target), began_at)?, began_at))
     }
 
     /// Asks what became of a call and all calls of its key before it.

@@ -16,7 +16,7 @@ use crate::actuator::signals;
 use crate::crash::{self, CrashPoint};
 use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
-use crate::domain::scale::decide::Reply;
+use crate::domain::scale::decide::{Reply, held_to_the_wish, is_partly_applied};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
@@ -281,7 +281,7 @@ impl Session {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
         };
-        let effect = effect_of(&made.end);
+        let effect = effect_of(execution, &made.end);
         if effect != Effect::None {
             self.effect = effect;
         }
@@ -345,9 +345,19 @@ fn no_actuator(state: &ServiceState) -> OpError {
     Rejection::NoSuchActuator { name }.into()
 }
 
-fn effect_of(end: &CallEnd) -> Effect {
+/// What a call has done to the target by its end, before that is recorded.
+fn effect_of(execution: &Execution, end: &CallEnd) -> Effect {
     match end {
-        CallEnd::Answered { result, .. } => Effect::of_result(result),
+        CallEnd::Answered { result, .. } => {
+            let result = held_to_the_wish(execution, result);
+            if result.scaled() {
+                Effect::Applied
+            } else if is_partly_applied(execution, &result) {
+                Effect::Partial
+            } else {
+                Effect::None
+            }
+        }
         CallEnd::NotStarted { .. } => Effect::None,
         CallEnd::Unknown { .. } => Effect::Unknown,
     }

@@ -8,6 +8,7 @@ use crate::domain::id::{ActuatorName, ExecutionKey};
 use crate::domain::scale::invariant::Violation;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
+use crate::domain::time::Timestamp;
 use crate::ledger::LedgerError;
 use crate::policy::PolicyError;
 
@@ -135,6 +136,14 @@ pub enum ActuatorProblem {
     /// Its answer is not one, or it refused.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// What it says is of another time than now.
+    #[error("it says that it read the target at {read_at}, and was asked at {began_at}")]
+    Misdated {
+        /// When it read, by its own word.
+        read_at: Timestamp,
+        /// When it was asked, by this host's clock.
+        began_at: Timestamp,
+    },
     /// It was not done in time.
     #[error("no answer within {0}")]
     TimedOut(crate::domain::time::DurationMs),

@@ -108,9 +108,14 @@ impl Session {
         };
         let began_after_serial = state.head.reading_serial;
         let bound_before = state.head.binding.clone();
-        let accept_uid = None;
-        let bind =
-            Command::BindTarget { service, reading, began_after_serial, bound_before, accept_uid };
+        let bind = Command::BindTarget {
+            service,
+            reading,
+            began_after_serial,
+            bound_before,
+            accept_uid: None,
+            target_holder: None,
+        };
         let now = self.now();
         let decided = self.with_context(&state, |context| decide(&state, &bind, context, now))?;
         match decided {

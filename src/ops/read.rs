@@ -1,15 +1,17 @@
-//! Reading the target of a key and recording what it says. The shared step of `observe`, `replay`
-//! and `scale`.
+//! Reading the target of a key and recording what it says, and whose target it is. The shared step
+//! of `observe`, `replay` and `scale`, and of whoever registers a target.
 
 use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
-use crate::domain::id::ExecutionKey;
+use crate::domain::id::{ExecutionKey, ServiceName, TargetUid};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::Reading;
-use crate::domain::scale::state::ServiceState;
+use crate::domain::scale::service::Registration;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::ledger::ReadTxn;
 
 /// How often a reading is taken anew because another one was recorded meanwhile.
 pub(crate) const READING_TRIES: u32 = 5;
@@ -65,4 +67,22 @@ impl Session {
         }
         Ok(None)
     }
+}
+
+/// The other service of the ledger that has such an object for its target.
+pub(crate) fn target_holder(
+    read: &ReadTxn<'_>,
+    registration: &Registration,
+    uid: &TargetUid,
+) -> Result<Option<ServiceName>, OpError> {
+    let heads = read.service_heads()?;
+    let holds = |head: &ServiceHead| {
+        head.binding.as_ref().is_some_and(|binding| binding.target_uid == *uid)
+            && head.registration.as_ref().is_some_and(|other| {
+                other.cluster_id == registration.cluster_id
+                    && other.runtime_id == registration.runtime_id
+            })
+    };
+    let others = heads.into_iter().filter(|(name, _)| *name != registration.service);
+    Ok(others.filter(|(_, head)| holds(head)).map(|(name, _)| name).next())
 }

@@ -45,7 +45,7 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
         if report.effect != Effect::None {
             effect = report.effect;
         } else if effect == Effect::Unknown
-            && let Some(settled) = settled_effect(&report.execution)
+            && let Some(settled) = Effect::recorded_of(&report.execution)
         {
             // What this run had called, and could not tell, it has found out.
             (effect, session.effect) = (settled, settled);
@@ -57,24 +57,6 @@ pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Repla
     let report = Report::replay(session, key)?;
     let reply = if recorded { crate::domain::scale::decide::Reply::Done } else { report.reply };
     Ok(Replayed { steps, report: Report { reply, recorded, effect, ..report } })
-}
-
-/// What the last call did to the target; none while nobody knows.
-fn settled_effect(execution: &Execution) -> Option<Effect> {
-    match &execution.phase {
-        Phase::Started { .. } | Phase::RecoveryPending { .. } => None,
-        Phase::Proposed { .. }
-        | Phase::Accepted
-        | Phase::Failed { .. }
-        | Phase::Succeeded
-        | Phase::Observed
-        | Phase::Verified { .. }
-        | Phase::Rejected
-        | Phase::Withdrawn
-        | Phase::Superseded { .. } => {
-            execution.result.as_ref().map(|recorded| Effect::of_result(&recorded.result))
-        }
-    }
 }
 
 /// When the next reading of a success may be taken; none where none was taken yet.
@@ -180,6 +162,8 @@ fn settle(
     }
     let mut fenced = pending.fenced;
     if actuator.capabilities.fence && !fenced {
+        // A fence may move the version, so what has touched the target is looked at before it.
+        let before = told(session.take_reading(&state, &execution), "inspect", steps)?.flatten();
         let asked = session.asker(&actuator)?.fence(&execution, &pending.call);
         fenced = told(asked, "fence", steps)?.unwrap_or(false);
         steps.push(if fenced {
@@ -188,9 +172,9 @@ fn settle(
             "the target cannot promise that nothing comes late".to_owned()
         });
         if fenced {
-            let attempt = pending.call.attempt;
-            session
-                .step(&execution, Command::RecordFence { key: execution.key().clone(), attempt })?;
+            let before = before.map(|(reading, _)| reading);
+            let (key, attempt) = (execution.key().clone(), pending.call.attempt);
+            session.step(&execution, Command::RecordFence { key, attempt, before })?;
         }
     }
     let (_, execution) = session.load(execution.key())?;
@@ -202,8 +186,8 @@ fn settle(
         steps.push(format!("a late effect is waited for until {until}"));
         return Ok(None);
     }
-    if actuator.capabilities.inspect
-        && let Some(report) = session.settle_by_reading(execution.key())?
+    if let Some(report) =
+        told(session.settle_by_reading(execution.key()), "inspect", steps)?.flatten()
     {
         if let Some(reading) = &report.execution.last_reading {
             let state = report.execution.phase.as_str();

@@ -5,9 +5,8 @@ use super::session::Session;
 use super::transition::{Decided, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::Execution;
+use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
 
@@ -41,12 +40,24 @@ pub struct Report {
 }
 
 impl Effect {
-    /// What a known result means for the target.
-    pub(crate) fn of_result(result: &ActuationResult) -> Self {
-        match result.error_code() {
-            _ if result.scaled() => Self::Applied,
-            Some(code) if code.as_str() == "partly_applied" => Self::Partial,
-            Some(_) | None => Self::None,
+    /// What the calls of a key have done to the target, as far as is recorded; none while nobody
+    /// knows. A failure that has drifted did not leave the target as it was.
+    pub fn recorded_of(execution: &Execution) -> Option<Self> {
+        match &execution.phase {
+            Phase::Started { .. } | Phase::RecoveryPending { .. } => None,
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Failed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => Some(match &execution.result {
+                Some(recorded) if recorded.result.scaled() => Self::Applied,
+                Some(recorded) if recorded.partly_applied || execution.drift => Self::Partial,
+                Some(_) | None => Self::None,
+            }),
         }
     }
 }

@@ -219,7 +219,16 @@ impl Run<'_> {
             match step {
                 Ok(Some(report)) => self.note(&report),
                 Ok(None) => return Report::replay(self.session, key),
-                Err(error) => self.outwait(error)?,
+                Err(error) => match self.outwait(error) {
+                    Ok(()) => {}
+                    // What is to be tried again later is no refusal: how it stands is the answer.
+                    Err(OpError::Rejected { rejection, .. })
+                        if matches!(*rejection, Rejection::RetryLater { .. }) =>
+                    {
+                        return Report::replay(self.session, key);
+                    }
+                    Err(error) => return Err(error),
+                },
             }
         }
     }

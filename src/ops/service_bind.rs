@@ -2,7 +2,7 @@
 
 use super::ask::reading_of;
 use super::error::OpError;
-use super::read::READING_TRIES;
+use super::read::{READING_TRIES, target_holder};
 use super::session::Session;
 use super::transition::Transition;
 use super::wait::refuse_after_signal;
@@ -13,6 +13,7 @@ use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::ledger::WriteTxn;
 
 /// What a binding came to.
 pub struct Bound {
@@ -63,7 +64,7 @@ impl Session {
             target_resource_version: None,
         };
         let began_at = self.now();
-        let found = self.asker(&actuator)?.inspect(&partial)?;
+        let found = self.asker(&actuator)?.inspect_now(&partial, began_at)?;
         Ok(Some(reading_of(found, began_at)))
     }
 
@@ -90,14 +91,25 @@ impl Session {
             let Some(reading) = self.read_service(&state)? else {
                 return Ok(None);
             };
-            let command = Command::BindTarget {
-                service: service.clone(),
-                reading: reading.clone(),
-                began_after_serial: state.head.reading_serial,
-                bound_before: state.head.binding.clone(),
-                accept_uid: accept_uid.cloned(),
+            let (uid, head) = (&reading.target_uid, &state.head);
+            let build = |found: &ServiceState, txn: &WriteTxn<'_>| {
+                let is_new = found.head.binding.as_ref().is_none_or(|b| b.target_uid != *uid);
+                let registration = found.head.registration.as_ref().filter(|_| is_new);
+                let holder = registration.map(|settings| target_holder(txn, settings, uid));
+                Ok(Command::BindTarget {
+                    service: service.clone(),
+                    reading: reading.clone(),
+                    began_after_serial: head.reading_serial,
+                    bound_before: head.binding.clone(),
+                    accept_uid: accept_uid.cloned(),
+                    target_holder: holder.transpose()?.flatten(),
+                })
             };
-            let transition = self.transition(service, &[], |_, _| Ok(command))?;
+            // Only another object may be somebody else's, and only this word binds one.
+            let transition = match accept_uid {
+                Some(_) => self.registration(service, build)?,
+                None => self.transition(service, &[], build)?,
+            };
             if transition.reply != Reply::StaleReading {
                 return Ok(Some((reading, transition)));
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ask::reading_of;
 use super::error::OpError;
+use super::read::target_holder;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
@@ -91,16 +92,20 @@ pub fn service_put(
     let registration =
         merged(session, service, before.registration.as_ref(), change, actuator.as_ref(), &target)?;
     check(&registration, actuator.as_ref())?;
-    let command =
-        Command::RegisterService {
+    // A premise that nobody named is what was just read: two changes at once must not mix.
+    let expected = expected.unwrap_or_else(|| {
+        before.registration.as_ref().map_or(0, |registration| registration.unit_revision.get())
+    });
+    let transition = session.registration(service, |state, txn| {
+        let binding = target.binding.as_ref().or(state.head.binding.as_ref());
+        let holder = binding.map(|binding| target_holder(txn, &registration, &binding.target_uid));
+        Ok(Command::RegisterService {
+            target_holder: holder.transpose()?.flatten(),
             registration: Box::new(registration),
             binding: target.binding,
-            // A premise that nobody named is what was just read: two changes at once must not mix.
-            expected: Some(expected.unwrap_or_else(|| {
-                before.registration.as_ref().map_or(0, |r| r.unit_revision.get())
-            })),
-        };
-    let transition = session.transition(service, &[], |_, _| Ok(command))?;
+            expected: Some(expected),
+        })
+    })?;
     Ok(Registered {
         changed: transition.committed.is_some(),
         head: transition.state.head,
@@ -189,7 +194,7 @@ fn read_target(
         target_resource_version: None,
     };
     let began_at = session.now();
-    let found = session.asker(actuator)?.inspect(&partial)?;
+    let found = session.asker(actuator)?.inspect_now(&partial, began_at)?;
     let target = found.target.clone();
     // The same place: an update keeps the binding's identity, and another object must be accepted
     // with `service bind`.

@@ -150,7 +150,27 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?, Reach::service(service))?;
+        self.transition_within(Reach::service(service), service, keys, build)
+    }
+
+    /// The same for a command that is decided on the targets of all services.
+    pub(super) fn registration(
+        &mut self,
+        service: &ServiceName,
+        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+    ) -> Result<Transition, OpError> {
+        self.load_policy()?;
+        self.transition_within(Reach::registration(service), service, &[], build)
+    }
+
+    fn transition_within(
+        &mut self,
+        reach: Reach,
+        service: &ServiceName,
+        keys: &[ExecutionKey],
+        build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
+    ) -> Result<Transition, OpError> {
+        let mut txn = self.ledger.write(Self::command_id()?, reach)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {

@@ -134,7 +134,7 @@ pub(super) fn session(pid: i32) -> Option<i32> {
 pub(super) const PROTOCOL: &str = "scalectl.actuator/1";
 
 pub(super) fn apply_request(key: &str, desired: u64, target: &Value, version: &Value) -> Value {
-    let fence = json!({"lease_id": "ledger:l1", "lease_epoch": 1, "fence_token": 5,
+    let fence = json!({"lease_id": "writer:l1", "lease_epoch": 1, "fence_token": 5,
         "expires_at": "2030-01-01T00:00:00Z"});
     let lease = json!({"lease_instance_id": "lease:1", "controller_id": "c", "fence": fence,
         "attempt": 1, "acquired_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T00:01:00Z"});

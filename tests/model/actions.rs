@@ -3,7 +3,7 @@
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::service::OnUnknown;
 
-use super::machine::{Act, Machine};
+use super::machine::{Act, Machine, REPLICAS};
 use super::orders::{Answer, Look, Order, Word};
 use super::setup::Setup;
 use super::snapshot::{Call, Effect, Process, Snapshot};
@@ -17,6 +17,9 @@ impl Machine {
         if snapshot.steps > 0 {
             let other = (-1..=1).filter(|skew| *skew != snapshot.skew);
             acts.extend(other.map(Act::Step));
+        }
+        if self.setup.may("outsider") && snapshot.replicas != REPLICAS {
+            acts.push(Act::Reset);
         }
         if self.setup.may("mistakes") {
             acts.push(Act::FromThePast(Order::Withdraw { key: 0 }));
@@ -44,7 +47,10 @@ impl Machine {
                 });
             match call.effect {
                 Effect::Whole => end(Answer::Success),
-                Effect::Partial => end(Answer::Other(4)),
+                Effect::Partial => {
+                    end(Answer::Other(4));
+                    end(Answer::Stopped(4));
+                }
                 Effect::Pending | Effect::Never if is_repeat => {}
                 Effect::Pending | Effect::Never => {
                     end(Answer::Refused);

@@ -15,6 +15,8 @@ use crate::rules::support::id;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     Tick,
+    /// Somebody else changes the count back.
+    Reset,
     Step(i8),
     /// Somebody whose clock is 450 s behind the ledger asks.
     FromThePast(Order),
@@ -60,6 +62,9 @@ pub(super) enum Act {
     },
 }
 
+/// What the target has at first.
+pub(super) const REPLICAS: u8 = 3;
+
 pub(super) struct Machine {
     pub(super) setup: Setup,
     pub(super) book: Book,
@@ -76,7 +81,7 @@ impl Model for Machine {
             skew: 0,
             processes: vec![Process::Idle; usize::from(self.setup.hosts)],
             calls: Vec::new(),
-            replicas: 3,
+            replicas: REPLICAS,
             version: 1,
             mishaps: self.setup.mishaps,
             steps: self.setup.steps,
@@ -135,6 +140,7 @@ impl Machine {
                     }
                 }
             }
+            Act::Reset => (next.replicas, next.version) = (REPLICAS, next.version + 1),
             Act::Step(skew) => {
                 // The quiet runs on the wall clock: a step forward takes from it, and the model
                 // assumes that nothing comes late then.
@@ -218,10 +224,7 @@ impl Machine {
                     self.deliver(next, &order, wall);
                 }
             }
-            Act::FenceTarget { key, attempt } => {
-                disarm(next, key, attempt);
-                self.ask(next, &Order::Fenced { key, attempt }, wall);
-            }
+            Act::FenceTarget { key, attempt } => self.fence(next, key, attempt, wall),
             Act::Lookup { key, attempt } => {
                 let applied = next.calls.iter().any(|c| c.key == key && c.effect == Effect::Whole);
                 let partly = next.calls.iter().any(|c| c.key == key && c.effect == Effect::Partial);
@@ -234,6 +237,14 @@ impl Machine {
                 self.ask(next, &Order::Settle { key, word }, wall);
             }
         }
+    }
+
+    /// A fence is kept in the target, and moves its version.
+    fn fence(&self, next: &mut Snapshot, key: u8, attempt: u8, wall: i8) {
+        let look = (!self.setup.has("blind")).then(|| self.look(next));
+        disarm(next, key, attempt);
+        next.version += 1;
+        self.ask(next, &Order::Fenced { key, attempt, look }, wall);
     }
 
     /// An order, and what a start leaves to be done.

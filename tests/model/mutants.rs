@@ -6,7 +6,8 @@ use scalectl::domain::scale::command::{CallEnd, Command, Context, Premise, Settl
 use scalectl::domain::scale::decide::{Decision, decide};
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::rejection::Rejection;
-use scalectl::domain::scale::service::{OnUnknown, RegisteredActuator};
+use scalectl::domain::scale::result::Answer;
+use scalectl::domain::scale::service::{OnUnknown, RegisteredActuator, TargetMatch};
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
 
@@ -42,6 +43,10 @@ pub(crate) enum Mutant {
     Clock,
     /// An unknown attempt may always be followed by another.
     Blind,
+    /// The count alone tells whether a target was touched.
+    CountAlone,
+    /// The count of a failure says nothing.
+    FailedCount,
 }
 
 /// `decide`, with one guard taken away.
@@ -104,11 +109,13 @@ fn bend(
             }
         }
         Mutant::Clock => state.head.time_mark = None,
+        Mutant::FailedCount => forget_the_count(command),
         Mutant::Quiet
         | Mutant::Lease
         | Mutant::Budget
         | Mutant::Fence
         | Mutant::Readings
+        | Mutant::CountAlone
         | Mutant::Blind => {
             state.executions.values_mut().for_each(|execution| bend_one(mutant, execution));
             if mutant == Mutant::Blind
@@ -146,6 +153,7 @@ fn bend_one(mutant: Mutant, execution: &mut Execution) {
                 serde_json::from_value(1.into()).expect("1 reading");
         }
         Mutant::Blind => execution.intent.terms.on_unknown = OnUnknown::RetrySameKey,
+        Mutant::CountAlone => execution.intent.terms.target_match = TargetMatch::Replicas,
         Mutant::None
         | Mutant::Turn
         | Mutant::InFlight
@@ -153,6 +161,7 @@ fn bend_one(mutant: Mutant, execution: &mut Execution) {
         | Mutant::LateResult
         | Mutant::Premise
         | Mutant::Key
+        | Mutant::FailedCount
         | Mutant::Clock => {}
     }
 }
@@ -168,6 +177,14 @@ fn believe_the_reading(serial: u64, command: &mut Command) {
             }
         }
         _ => {}
+    }
+}
+
+fn forget_the_count(command: &mut Command) {
+    if let Command::EndCall { end: CallEnd::Answered { result, .. }, .. } = command
+        && let Answer::Failed { observed_replicas, .. } = &mut result.answer
+    {
+        *observed_replicas = None;
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) enum Answer {
     Success,
     /// A success with another count.
     Other(u8),
+    /// A failure with this count.
+    Stopped(u8),
     Refused,
     RefusedForGood,
     /// None, or none that can be read.
@@ -103,6 +105,8 @@ pub(super) enum Order {
     Fenced {
         key: u8,
         attempt: u8,
+        /// What was there right before.
+        look: Option<Look>,
     },
     Settle {
         key: u8,
@@ -209,6 +213,12 @@ fn failed(state: &ServiceState, key: &str, retryable: bool) -> ActuationResult {
     result(state, key, &said)
 }
 
+fn stopped(state: &ServiceState, key: &str, replicas: u64) -> ActuationResult {
+    let said = serde_json::json!({"state": "failed", "scaled": false, "error_code": "stopped",
+        "retryable": true, "observed_replicas": replicas});
+    result(state, key, &said)
+}
+
 /// The command that an order is in this state.
 pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Command {
     let key = Setup::key(order.key());
@@ -271,8 +281,9 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         Order::Prove { attempt: number, ended, .. } => {
             Command::ProveEnd { key: id(&key), attempt: attempt(*number), ended_at: at(*ended) }
         }
-        Order::Fenced { attempt: number, .. } => {
-            Command::RecordFence { key: id(&key), attempt: attempt(*number) }
+        Order::Fenced { attempt: number, look, .. } => {
+            let before = look.map(reading);
+            Command::RecordFence { key: id(&key), attempt: attempt(*number), before }
         }
         Order::Settle { word, .. } => {
             let settlement = Box::new(settlement(state, &key, *word));
@@ -321,6 +332,7 @@ fn end(state: &ServiceState, key: &str, answer: Answer, version: u8) -> CallEnd 
     match answer {
         Answer::Success => answered(succeeded(state, key, desired), true),
         Answer::Other(replicas) => answered(succeeded(state, key, replicas.into()), true),
+        Answer::Stopped(replicas) => answered(stopped(state, key, replicas.into()), true),
         Answer::Refused => answered(failed(state, key, true), false),
         Answer::RefusedForGood => answered(failed(state, key, false), false),
         Answer::Nothing => CallEnd::Unknown {

@@ -15,7 +15,7 @@ pub(super) struct Setup {
     pub(super) settings: &'static str,
     pub(super) wishes: &'static [Wish],
     /// `withdraw`, `abandon`, `simulate`, `settle`, `lie`, `leases`, `slow`, `partial`, `terminal`,
-    /// `unspawned`, `conflicts`, `mistakes`.
+    /// `unspawned`, `conflicts`, `mistakes`, `outsider`.
     pub(super) may: &'static str,
     pub(super) hosts: u8,
     pub(super) ticks: i8,
@@ -132,8 +132,8 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
             fence: true,
             ..BASE
         },
-        44_930,
-        249,
+        77_362,
+        356,
     ),
     // Two hosts and an actuator that can be asked, also about calls that still run.
     (
@@ -147,8 +147,34 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
             lookup: true,
             ..BASE
         },
-        28_417,
-        666,
+        42_315,
+        957,
+    ),
+    // Somebody else changes the count back, with and without a fence.
+    (
+        "outsider",
+        Setup {
+            settings: "tries=2 match=version",
+            may: "outsider partial",
+            ticks: 2,
+            looks: 1,
+            ..BASE
+        },
+        15_183,
+        903,
+    ),
+    (
+        "outsider fence",
+        Setup {
+            settings: "tries=2 match=version",
+            may: "outsider partial",
+            ticks: 1,
+            looks: 1,
+            fence: true,
+            ..BASE
+        },
+        7229,
+        569,
     ),
     // The same key again while nobody knows what became of it.
     (
@@ -161,8 +187,8 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
             mishaps: 2,
             ..BASE
         },
-        10_320,
-        391,
+        14_529,
+        541,
     ),
     // The same, where nobody can read and nothing comes late.
     (

@@ -28,6 +28,12 @@ pub(super) const TABLE: &[Row] = &[
     ("actuate", "accepted failed", "behind", 19, "="),
     ("actuate", "accepted failed", "moved", 10, "="),
     ("actuate", "accepted failed", "ok", 0, "succeeded"),
+    // A failure that left the target changed is no 17, and what it left stays left.
+    ("actuate", "accepted failed", "half last", 23, "half-over"),
+    ("actuate", "accepted failed", "half", 18, "failed"),
+    ("actuate", "accepted failed", "half-for-good", 23, "half-over"),
+    ("actuate", "accepted failed", "refused last halved", 23, "half-over"),
+    ("actuate", "accepted failed", "refused-for-good halved", 23, "half-over"),
     ("actuate", "accepted failed", "refused last", 17, "over"),
     ("actuate", "accepted failed", "refused", 18, "failed"),
     ("actuate", "accepted failed", "refused-for-good", 17, "over"),
@@ -47,6 +53,7 @@ pub(super) const TABLE: &[Row] = &[
     ("observe", "converged", "!as-wished", 23, "="),
     // What `replay` does first; it goes on until nothing is due.
     ("look-up", "unknown", "happened", 16, "succeeded"),
+    ("look-up", "unknown", "spent halved", 16, "half-over"),
     ("look-up", "unknown", "spent", 16, "over"),
     ("look-up", "unknown", "", 16, "failed"),
     // A single step warns of a success that no longer holds.
@@ -58,14 +65,16 @@ pub(super) const TABLE: &[Row] = &[
     ("settle-applied", "unknown", "as-wished", 0, "succeeded"),
     ("settle-applied", "unknown", "", 23, "="),
     ("settle-not", "accepted succeeded observed converged", "", 10, "="),
+    ("settle-not", "unknown", "spent halved", 0, "half-over"),
     ("settle-not", "unknown", "spent", 0, "over"),
     ("settle-not", "unknown", "", 0, "failed"),
     ("withdraw", "accepted", "", 0, "withdrawn"),
     ("withdraw", "withdrawn", "", 0, "="),
     ("withdraw", "unknown", "", 16, "="),
     ("withdraw", "*", "", 10, "="),
+    ("abandon", "failed", "halved", 0, "half-abandoned"),
     ("abandon", "failed", "", 0, "abandoned"),
-    ("abandon", "abandoned", "", 0, "="),
+    ("abandon", "abandoned half-abandoned", "", 0, "="),
     ("abandon", "unknown", "", 16, "="),
     ("abandon", "*", "", 10, "="),
     ("acquire", "simulated", "", 0, "="),
@@ -76,12 +85,15 @@ pub(super) const TABLE: &[Row] = &[
     // How a key stands, said by every other step (ruling 5).
     ("*", "succeeded converged simulated", "", 0, "="),
     ("*", "over abandoned", "", 17, "="),
+    ("*", "half-over half-abandoned", "", 23, "="),
     ("*", "failed", "", 18, "="),
     ("*", "observed", "", 19, "="),
     ("*", "mismatch", "", 23, "="),
     ("*", "withdrawn superseded", "", 10, "="),
 ];
 
+/// The count that is left where another one is made than the wished one.
+const HALF: u64 = 7;
 pub(super) const KEYS: usize = 4;
 pub(super) const ATTEMPTS: u64 = 2;
 pub(super) const READINGS: u64 = 3;
@@ -97,6 +109,7 @@ pub(super) struct Step {
 
 /// What is known of one key.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact of its own")]
 pub(super) struct Key {
     pub(super) phase: &'static str,
     dry: bool,
@@ -109,13 +122,15 @@ pub(super) struct Key {
     /// The count that its first attempt expects; none where it answers to what is known then.
     premise: Option<u64>,
     happened: bool,
+    /// Whether an attempt failed after it had changed the target.
+    halved: bool,
 }
 
 /// The whole outside: keys, the target, and what the ledger was last told of it.
 #[derive(Clone, Debug)]
 pub(super) struct Oracle {
     pub(super) keys: Vec<Key>,
-    count: u64,
+    pub(super) count: u64,
     known: u64,
     places: u64,
     /// The key of the newest wish, and of the one before it.
@@ -167,7 +182,17 @@ impl Oracle {
             "newest" => self.newest.last() == Some(&step.key),
             "drifted" => key.drifted,
             "happened" => key.happened,
-            word => step.script.0 == word,
+            "halved" => key.halved,
+            word => self.script(step) == word,
+        }
+    }
+
+    /// What the actuator does. A failure that leaves the count as it was has changed nothing.
+    fn script(&self, step: &Step) -> &'static str {
+        match step.script.0 {
+            "half" if self.count == HALF => "refused",
+            "half-for-good" if self.count == HALF => "refused-for-good",
+            word => word,
         }
     }
 
@@ -215,9 +240,11 @@ impl Oracle {
                 self.known = count;
             }
             // What is over is read as well, where anything was ever called for it.
-            ("observe", "converged" | "over" | "abandoned" | "mismatch" | "superseded")
-                if key.attempts > 0 =>
-            {
+            (
+                "observe",
+                "converged" | "over" | "abandoned" | "mismatch" | "half-over" | "half-abandoned"
+                | "superseded",
+            ) if key.attempts > 0 => {
                 self.known = count;
                 if before == "converged" {
                     let is_newest = self.newest.last() == Some(&step.key);
@@ -263,6 +290,7 @@ impl Oracle {
         for (index, other) in self.keys.iter_mut().enumerate() {
             if index != step.key && !other.dry {
                 other.phase = match other.phase {
+                    "failed" if other.halved => "half-over",
                     "failed" => "over",
                     "succeeded" | "observed" => "superseded",
                     phase => phase,
@@ -273,13 +301,17 @@ impl Oracle {
         key.attempts += 1;
         let after = match step.script.0 {
             "refused" | "refused-for-good" | "lost" => return,
-            "other-count" => 7,
+            "other-count" | "half" | "half-for-good" => HALF,
             _ => key.desired,
         };
-        key.happened = true;
+        if step.script.0.starts_with("half") {
+            key.halved |= self.count != HALF;
+        } else {
+            key.happened = true;
+        }
         self.effects += 1;
         self.count = after;
-        if matches!(step.script.0, "ok" | "other-count") {
+        if matches!(step.script.0, "ok" | "other-count" | "half" | "half-for-good") {
             self.known = after;
         }
     }

@@ -57,7 +57,7 @@ fn a_reading_from_before_a_call_its_end_or_its_fence_settles_nothing() {
         "quiet=60s",
         "put a 5\n start a\n lose a applied\n target 3\n fence a
          settle a reading began=0 : stale_reading\n settle a reading began=2 : stale_reading
-         settle a reading : done failed",
+         settle a reading : done recovery_pending(unknown)",
     );
     run(
         "quiet=0ms",

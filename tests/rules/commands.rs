@@ -216,8 +216,10 @@ impl World {
                 serde_json::json!({"state":"succeeded","scaled":true,"observed_replicas":said})
             }
             "garble" => serde_json::json!({"state":"simulated","scaled":false}),
-            _ => serde_json::json!({"state":"failed","scaled":false,"error_code":"refused",
-                "retryable": verb != "fatal", "observed_replicas": words.number("read")}),
+            _ => {
+                serde_json::json!({"state":"failed","scaled":false,"error_code": words.value("code").unwrap_or("refused"),
+                "retryable": verb != "fatal", "observed_replicas": words.number("read")})
+            }
         };
         for (name, value) in members.as_object().expect("an object") {
             document[name] = value.clone();
@@ -233,6 +235,7 @@ impl World {
                 let said = self.execution(words.key).desired().get();
                 Settlement::LookupApplied(self.result("ok", words, said))
             }
+            "failed" => Settlement::LookupApplied(self.result("fail", words, 0)),
             "simulated" => Settlement::LookupApplied(self.result("garble", words, 0)),
             "never" => Settlement::LookupNever,
             "reading" => Settlement::Reading { reading, began_after_serial: self.serial(words) },

@@ -5,6 +5,7 @@ mod script;
 pub(crate) mod support;
 
 mod calls;
+mod changed;
 mod crash;
 mod current;
 mod gates;

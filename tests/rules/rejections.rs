@@ -9,7 +9,7 @@ use super::script::run;
 const LATER: [&str; 2] = ["approval_required", "actuator_not_found"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 38] = [
+const REACHED: [(&str, &str, &str); 40] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -22,6 +22,7 @@ const REACHED: [(&str, &str, &str); 38] = [
     ("intent_id_conflict", "", "put a 5 id_owner=b"),
     ("mode_mismatch", "", "record a 5 mode=delegated"),
     ("target_changed", "", "put a 5\nchurn\nstart a"),
+    ("target_taken", "", "recreate other\nbind accept=other holder=api"),
     ("premise_moved", "", "put a 5 count=4"),
     ("others_intent", "", "put a 5\nactor bob\nput b 6"),
     ("wrong_state", "", "put a 5\nobserve a"),
@@ -41,6 +42,7 @@ const REACHED: [(&str, &str, &str); 38] = [
     ("waits_behind", "", "put a 5\nstart a\nput b 6 queue\nstart b"),
     ("external_owner", "mode=external_hpa no_actuator", "put a 5"),
     ("reading_differs", "", "put a 5\nstart a\nlose a\nwait 1m\nsettle a yes"),
+    ("target_recreated", "", "put a 5\nstart a\nlose a\nrecreate other\nwait 1m\nsettle a yes"),
     ("service_not_found", "unregistered", "put a 5"),
     ("key_not_found", "", "start a"),
     ("evidence_missing", "drain=required", "put a 2"),

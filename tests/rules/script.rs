@@ -105,6 +105,7 @@ impl World {
             "target" => self.change_target(words.key.parse().expect("a count")),
             "ready" => self.target.ready = words.first_number(),
             "churn" => self.target.version += 1,
+            "touch" => self.target.touched += 1,
             "recreate" => words.key.clone_into(&mut self.target.uid),
             "actor" => words.key.clone_into(&mut self.actor),
             "set" => words.rest.iter().for_each(|word| self.set(word)),
@@ -128,6 +129,7 @@ impl World {
                 registration: Box::new(self.wanted.clone()),
                 binding: (!words.has("unread")).then(|| self.binding()),
                 expected: words.number("expected"),
+                target_holder: words.value("holder").map(id),
             },
             "bind" => Command::BindTarget {
                 service: id("web"),
@@ -135,6 +137,7 @@ impl World {
                 began_after_serial: self.serial(words),
                 bound_before: self.state.head.binding.clone().filter(|_| !words.has("overlapped")),
                 accept_uid: words.value("accept").map(id),
+                target_holder: words.value("holder").map(id),
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),
             "start" => Command::Start(Box::new(self.start(words))),
@@ -167,7 +170,10 @@ impl World {
                 let ended_at = self.now;
                 Command::ProveEnd { key: key(), attempt: self.attempt(words), ended_at }
             }
-            "fence" => Command::RecordFence { key: key(), attempt: self.attempt(words) },
+            "fence" => {
+                let before = (!words.has("unread")).then(|| self.reading());
+                Command::RecordFence { key: key(), attempt: self.attempt(words), before }
+            }
             "settle" => {
                 Command::Settle { key: key(), settlement: Box::new(self.settlement(words)) }
             }

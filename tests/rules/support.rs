@@ -51,6 +51,10 @@ impl PolicyGate for Denying {
 pub(crate) struct Target {
     pub(crate) uid: String,
     pub(crate) version: u64,
+    /// How often its status has moved the version and not the generation.
+    pub(crate) touched: u64,
+    /// Whether whoever registers it can say its count.
+    pub(crate) is_counted: bool,
     pub(crate) replicas: u64,
     pub(crate) ready: Option<u64>,
 }
@@ -130,7 +134,14 @@ impl World {
             policy: Denying::default(),
             actuator,
             wanted,
-            target: Target { uid: "uid-1".to_owned(), version: 1, replicas: 3, ready: None },
+            target: Target {
+                uid: "uid-1".to_owned(),
+                version: 1,
+                touched: 0,
+                is_counted: true,
+                replicas: 3,
+                ready: None,
+            },
             minted: 0,
             calls: BTreeMap::new(),
             refused: BTreeSet::new(),
@@ -176,6 +187,7 @@ impl World {
                 let (actor, action) = value.split_once(':').unwrap_or(("*", value));
                 self.policy.0.insert((actor.to_owned(), id(action)));
             }
+            "uncounted" => self.target.is_counted = false,
             "unregistered" => {}
             other => panic!("no such setting: {other}"),
         }
@@ -184,7 +196,7 @@ impl World {
     pub(crate) fn register(&mut self, expected: Option<u64>) -> Result<Reply, Rejection> {
         let registration = Box::new(self.wanted.clone());
         let binding = Some(self.binding());
-        self.act(&Command::RegisterService { registration, binding, expected })
+        self.act(&Command::RegisterService { registration, binding, expected, target_holder: None })
     }
 
     pub(crate) fn binding(&self) -> Binding {
@@ -193,7 +205,7 @@ impl World {
             target_uid: reading.target_uid,
             target_resource_version: reading.target_resource_version,
             generation: reading.generation,
-            replicas: Some(reading.replicas),
+            replicas: Some(reading.replicas).filter(|_| self.target.is_counted),
             ready_replicas: reading.ready_replicas,
             read_at: reading.read_at,
             outdated: Outdated::default(),
@@ -206,7 +218,10 @@ impl World {
             began_at: self.now,
             read_at: self.now,
             target_uid: id(&self.target.uid),
-            target_resource_version: id(&format!("v{}", self.target.version)),
+            target_resource_version: id(&match self.target.touched {
+                0 => format!("v{}", self.target.version),
+                touched => format!("v{}.{touched}", self.target.version),
+            }),
             generation: Some(self.target.version),
             replicas: count(self.target.replicas),
             ready_replicas: self.target.ready.map(count),

@@ -7,7 +7,8 @@
 //! deduplication nor lookup.
 //!
 //! Without an inspect command, `succeeded` is the command's word: exit 0 is taken to mean that the
-//! wished count is declared.
+//! wished count is declared. Another exit says nothing of the target: what is there is read, and
+//! where nobody can read it, nobody knows.
 
 mod template;
 #[cfg(test)]
@@ -29,7 +30,7 @@ use crate::actuator::protocol::{
 use crate::domain::canonical::read_document;
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 use crate::domain::scale::intent::TargetBinding;
-use crate::domain::scale::result::Answer;
+use crate::domain::scale::result::{ActuationRequest, Answer};
 use crate::domain::scale::service::Capabilities;
 
 /// The cluster of a target of which nobody said where it is.
@@ -78,6 +79,8 @@ enum InspectError {
     Ended(ExitStatus),
     #[error("the inspect command printed more than {OUTPUT_BYTES_MAX} bytes")]
     TooLong,
+    #[error("the uid is {0} after the call")]
+    OtherTarget(TargetUid),
     #[error("the inspect command printed neither a count nor an object with one: {0}")]
     Output(String),
 }
@@ -139,7 +142,7 @@ impl Adapter for Exec<'_> {
             Some(0) => self.confirmed(apply),
             Some(code) => {
                 let retryable = !self.config.terminal_exits.contains(&code);
-                failed(request, "command_failed", &detail, retryable, None)
+                self.failed(apply, &detail, retryable)
             }
             // What a killed command has done, nobody knows.
             None => unknown(apply, "command_killed", &detail),
@@ -162,24 +165,51 @@ impl Exec<'_> {
     /// The answer after the apply command has ended well.
     fn confirmed(&self, apply: &ApplyRequest) -> Reply {
         let request = &apply.request;
-        let (observed_replicas, resource_version_after, detail) =
-            match self.read_target(&PartialTarget::from(&request.target)) {
-                Err(InspectError::NotConfigured) => {
-                    (request.desired_replicas, None, "the command's word: exit 0")
-                }
-                Err(error) => return unknown(apply, "inspect_failed", &error.to_string()),
-                Ok(found) if found.target.target_uid != request.target.target_uid => {
-                    let detail = format!("the uid is {} after the call", found.target.target_uid);
-                    return unknown(apply, "other_target", &detail);
-                }
-                Ok(found) => {
-                    let version = found.target.target_resource_version;
-                    (found.replicas, Some(version), "read after the command ended")
-                }
-            };
+        let (observed_replicas, resource_version_after, detail) = match self.read_same(request) {
+            Err((_, InspectError::NotConfigured)) => {
+                (request.desired_replicas, None, "the command's word: exit 0")
+            }
+            Err((code, error)) => return unknown(apply, code, &error.to_string()),
+            Ok(found) => {
+                let version = found.target.target_resource_version;
+                (found.replicas, Some(version), "read after the command ended")
+            }
+        };
         let answer = Answer::Succeeded { observed_replicas, retryable: false, error_code: None };
         let reply = apply_reply(request, answer, detail);
         Reply::Apply(Box::new(ApplyReply { resource_version_after, ..reply }))
+    }
+
+    /// The answer after the apply command has ended badly, which it may do after its effect: the
+    /// count that is there tells, and without one nobody knows.
+    fn failed(&self, apply: &ApplyRequest, detail: &str, retryable: bool) -> Reply {
+        let found = match self.read_same(&apply.request) {
+            Ok(found) => found,
+            Err((code, error)) => return unknown(apply, code, &format!("{detail}; {error}")),
+        };
+        let detail = format!("{detail}; {} replicas were read afterwards", found.replicas);
+        let error_code = "command_failed".parse().expect("BUG: an error code of our own fits");
+        let observed_replicas = Some(found.replicas);
+        let answer = Answer::Failed { observed_replicas, retryable, error_code };
+        Reply::Apply(Box::new(ApplyReply {
+            resource_version_after: Some(found.target.target_resource_version),
+            ..apply_reply(&apply.request, answer, &detail)
+        }))
+    }
+
+    /// The target after a call, if it is still the same object; else why nothing is known of it.
+    fn read_same(
+        &self,
+        request: &ActuationRequest,
+    ) -> Result<Inspection, (&'static str, InspectError)> {
+        let found = self
+            .read_target(&PartialTarget::from(&request.target))
+            .map_err(|error| ("inspect_failed", error))?;
+        let uid = found.target.target_uid.clone();
+        if uid == request.target.target_uid {
+            return Ok(found);
+        }
+        Err(("other_target", InspectError::OtherTarget(uid)))
     }
 
     fn read_target(&self, target: &PartialTarget) -> Result<Inspection, InspectError> {

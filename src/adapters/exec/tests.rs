@@ -31,8 +31,9 @@ fn in_short(answer: &ApplyAnswer) -> String {
     match answer {
         ApplyAnswer::Known { result, .. } => match &result.answer {
             Answer::Succeeded { observed_replicas, .. } => format!("succeeded {observed_replicas}"),
-            Answer::Failed { error_code, retryable, .. } => {
-                format!("failed {error_code} {retryable}")
+            Answer::Failed { error_code, retryable, observed_replicas } => {
+                let read = observed_replicas.map(|count| format!(", {count} read"));
+                format!("failed {error_code} {retryable}{}", read.unwrap_or_default())
             }
             Answer::Simulated { .. } => "simulated".to_owned(),
         },
@@ -46,8 +47,13 @@ fn the_end_of_the_command_is_the_answer() {
         ("exit 0", None, "succeeded 5"),
         ("test {desired_replicas} = 5 && test {execution_key} = deploy-42", None, "succeeded 5"),
         ("echo 'not the answer'; exit 0", None, "succeeded 5"),
-        ("exit 3", None, "failed command_failed true"),
-        ("exit 64", None, "failed command_failed false"),
+        ("exit 3", None, "unknown said_unknown"),
+        ("exit 64", None, "unknown said_unknown"),
+        ("exit 3", Some("echo 3"), "failed command_failed true, 3 read"),
+        ("exit 64", Some("echo 3"), "failed command_failed false, 3 read"),
+        ("exit 3", Some("echo 4"), "failed command_failed true, 4 read"),
+        ("exit 3", Some("exit 1"), "unknown said_unknown"),
+        ("exit 3", Some(r#"echo '{{"replicas":3,"uid":"another"}}'"#), "unknown said_unknown"),
         ("kill -9 $$", None, "unknown said_unknown"),
         ("exit 0", Some("echo 5"), "succeeded 5"),
         ("exit 0", Some("echo 4"), "succeeded 4"),
@@ -58,7 +64,7 @@ fn the_end_of_the_command_is_the_answer() {
         // Its first 64 KiB alone would be a count.
         ("exit 0", Some("printf 5; printf '%70000s' 7"), "unknown said_unknown"),
         ("exit 0", Some("echo 5; exit 1"), "unknown said_unknown"),
-        ("exit 3", Some("echo 5"), "failed command_failed true"),
+        ("exit 3", Some("echo 5"), "failed command_failed true, 5 read"),
     ] {
         let answer = applied(&config(apply, inspect, true));
         assert_eq!(in_short(&answer), expected, "{apply} / {inspect:?}: {answer:?}");

@@ -12,6 +12,9 @@ use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::result::{ActuationRequest, ActuationResult, Answer, Detail};
 
+/// How the lease of a fence begins that a ledger has minted: with each acceptance, a higher token.
+const MINTED: &str = "ledger:";
+
 /// Why a call has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -99,6 +102,12 @@ impl State {
             return Verdict::Refuse(Refusal::terminal("stale_fence", detail));
         }
 
+        if let Some(other) = self.other_key_of(rank, apply) {
+            let detail =
+                format!("fence {rank} was minted for key {other}, by a copy of the ledger");
+            return Verdict::Refuse(Refusal::terminal("fence_reused", detail));
+        }
+
         if let Some(detail) = self.moved_version(apply, entry) {
             let (code, retryable) = ("precondition_moved", true);
             return Verdict::Refuse(Refusal { code, detail, retryable });
@@ -108,6 +117,15 @@ impl State {
             return Verdict::Refuse(Refusal::terminal("too_many_replicas", detail));
         }
         Verdict::Go
+    }
+
+    /// The other key that has used a fence which a ledger mints for one key only. A fence of a
+    /// writer's own may stand for many keys.
+    fn other_key_of(&self, rank: Rank, apply: &ApplyRequest) -> Option<&ExecutionKey> {
+        let is_minted = apply.request.lease.fence.lease_id.as_str().starts_with(MINTED);
+        let mut others = self.journal.iter().map(|entry| (&entry.key, entry.rank));
+        let other = others.find(|(key, its)| *its == rank && **key != apply.request.execution_key);
+        other.filter(|_| is_minted).map(|(key, _)| key)
     }
 
     fn moved_version(&self, apply: &ApplyRequest, entry: Option<&Entry>) -> Option<String> {

@@ -46,6 +46,7 @@ const NEXT: (&str, &str) = (r#""attempt":1"#, r#""attempt":2"#);
 const OTHER_KEY: (&str, &str) = ("deploy-42", "deploy-43");
 const OLDER: (&str, &str) = (r#""fence_token":7"#, r#""fence_token":6"#);
 const NEWER: (&str, &str) = (r#""fence_token":7"#, r#""fence_token":8"#);
+const WRITERS: (&str, &str) = ("ledger:01JQ", "writer:01JQ");
 const AT_42: (&str, &str) = (r#""resource_version":"41""#, r#""resource_version":"42""#);
 const SIX: (&str, &str) = (r#"desired_replicas":5"#, r#"desired_replicas":6"#);
 
@@ -75,17 +76,20 @@ fn a_begun_call_refuses_what_is_behind_it_and_lets_its_key_go_on() {
         (&[], "stale_fence"),
         (&[NEXT, SIX], "key_conflict"),
         (&[OTHER_KEY, OLDER], "stale_fence"),
-        (&[OTHER_KEY], "precondition_moved"),
+        (&[OTHER_KEY, NEWER], "precondition_moved"),
         (&[OTHER_KEY, NEWER, AT_42], "go"),
-        (&[OTHER_KEY, AT_42, (r#""id":"01JQ""#, r#""id":"01JX""#)], "other_ledger"),
-        (&[OTHER_KEY, AT_42, (r#""incarnation":1"#, r#""incarnation":0"#)], "other_ledger"),
-        (&[OTHER_KEY, AT_42, (r#""incarnation":1"#, r#""incarnation":2"#)], "go"),
+        // A ledger mints a fence for one key; a writer's own may stand for many.
+        (&[OTHER_KEY, AT_42], "fence_reused"),
+        (&[OTHER_KEY, AT_42, WRITERS], "go"),
+        (&[OTHER_KEY, NEWER, AT_42, (r#""id":"01JQ""#, r#""id":"01JX""#)], "other_ledger"),
+        (&[OTHER_KEY, NEWER, AT_42, (r#""incarnation":1"#, r#""incarnation":0"#)], "other_ledger"),
+        (&[OTHER_KEY, NEWER, AT_42, (r#""incarnation":1"#, r#""incarnation":2"#)], "go"),
     ] {
         assert_eq!(word(&state.judge(&apply_of(edits))), expected, "{edits:?}");
     }
     // Once somebody else has moved the target, the key's own move excuses nothing.
     state.begin(&apply_of(&[OTHER_KEY, AT_42]));
-    assert_eq!(word(&state.judge(&apply_of(&[NEXT]))), "precondition_moved");
+    assert_eq!(word(&state.judge(&apply_of(&[NEXT, WRITERS]))), "precondition_moved");
 }
 
 #[test]
@@ -114,7 +118,8 @@ fn never_refuses_the_attempts_it_spoke_of_and_no_later_one() {
         (&[][..], "stale_fence"),
         (&[NEXT], "stale_fence"),
         (&[("\"attempt\":1", "\"attempt\":3")], "go"),
-        (&[OTHER_KEY], "go"),
+        (&[OTHER_KEY, NEWER], "go"),
+        (&[OTHER_KEY], "fence_reused"),
     ] {
         assert_eq!(word(&state.judge(&apply_of(edits))), expected, "{edits:?}");
     }

@@ -20,7 +20,7 @@ pub const COMMANDS: [&str; 9] = [
 ];
 
 /// The states, and the exit code of each command.
-pub const ROWS: [(&str, [u8; 9]); 21] = [
+pub const ROWS: [(&str, [u8; 9]); 23] = [
     ("accepted", [0, 0, 0, 10, 0, 10, 0, 10, 0]),
     ("accepted, behind another", [0, 19, 19, 10, 19, 10, 0, 10, 19]),
     ("started, call alive", [0, 0, 11, 11, 11, 11, 11, 11, 11]),
@@ -29,12 +29,14 @@ pub const ROWS: [(&str, [u8; 9]); 21] = [
     ("recovery_pending, halt", [0, 16, 16, 16, 16, 0, 16, 16, 16]),
     ("failed, before retry_at", [0, 0, 18, 18, 18, 18, 10, 0, 18]),
     ("failed, after retry_at", [0, 0, 0, 18, 0, 18, 10, 0, 0]),
+    ("failed, target changed", [0, 0, 0, 18, 0, 18, 10, 0, 0]),
     ("succeeded", [0, 0, 0, 0, 0, 10, 10, 10, 0]),
     ("observed", [0, 0, 0, 0, 0, 10, 10, 10, 0]),
     ("verified, converged", [0, 0, 0, 0, 0, 10, 10, 10, 0]),
     ("verified, converged, a newer intent holds", [0, 0, 0, 23, 0, 10, 10, 10, 23]),
     ("verified, converged, the target differs now", [0, 0, 0, 23, 0, 10, 10, 10, 23]),
     ("verified, failed: terminal", [0, 17, 17, 17, 17, 17, 10, 10, 17]),
+    ("verified, failed: terminal, target changed", [0, 23, 23, 23, 23, 23, 10, 10, 23]),
     ("verified, failed: exhausted", [0, 17, 17, 17, 17, 17, 10, 10, 17]),
     ("verified, failed: mismatch", [0, 23, 23, 23, 23, 23, 10, 10, 23]),
     ("verified, failed: abandoned", [0, 17, 17, 17, 17, 17, 10, 0, 17]),

@@ -73,6 +73,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::TargetChanged { service, part, expected, actual, .. } => {
             facts::target_changed(p, c, service, *part, expected, actual)
         }
+        Rejection::TargetTaken { holder, .. } => facts::target_taken(p, c, holder),
         Rejection::PremiseMoved { service, expected, actual } => p
             .values(expected.get(), actual.get())
             .hint("look at it, then decide again on the count that is there")
@@ -154,6 +155,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .values(desired.get(), actual.get())
             .hint("a person's word needs a reading that agrees; all that is known is told by")
             .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::OtherObject { service, revision, expected, actual } => {
+            facts::other_object(p, c, (service, *revision), (expected, actual))
+        }
         Rejection::NoSuchService { .. } => facts::not_found(p, c, "service")
             .hint("fix the name or the ledger; the services of this one are listed by")
             .run(c.command(&["service", "list"])),

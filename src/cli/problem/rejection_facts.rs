@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::rejection::at;
 use super::{HeldBy, Problem, ProblemContext};
-use crate::domain::id::{IntentRevision, Replicas, ServiceName};
+use crate::domain::id::{IntentRevision, Replicas, ServiceName, TargetUid};
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
@@ -25,6 +25,24 @@ pub(super) fn out_of_bounds(
     p.values(json!({"min": min, "max": max}), desired.get())
         .hint(format!("wish {min} to {max}, or register another bound first"))
         .run(c.command(&["service", "put", service.as_str(), flag, &desired.to_string()]))
+}
+
+pub(super) fn target_taken(p: Problem, c: &ProblemContext, holder: &ServiceName) -> Problem {
+    p.hint("scale it by that service, or name another target; what it has is shown by")
+        .run(c.command(&["service", "show", holder.as_str()]))
+}
+
+pub(super) fn other_object(
+    p: Problem,
+    c: &ProblemContext,
+    (service, revision): (&ServiceName, IntentRevision),
+    (expected, actual): (&TargetUid, &TargetUid),
+) -> Problem {
+    let (name, service) = (at(service, revision), service.as_str());
+    p.values(expected.as_str(), actual.as_str())
+        .hint("nothing of what was called is there any more: say so, then bind what is there")
+        .run(c.command(&["settle", &name, "--not-applied", "--reason", "…"]))
+        .run(c.command(&["service", "bind", service, "--accept-uid", actual.as_str()]))
 }
 
 pub(super) fn stale_revision(

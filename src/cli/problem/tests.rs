@@ -172,6 +172,7 @@ fn conflicts() -> Vec<Rejection> {
             registered: "delegated",
             submitted: "native",
         },
+        Rejection::TargetTaken { service: service(), uid: id("7f3c"), holder: id("web-old") },
         Rejection::PremiseMoved {
             service: service(),
             expected: Replicas::from(3),
@@ -208,6 +209,7 @@ fn wrong_states() -> impl Iterator<Item = Rejection> {
         detail: Detail::default(),
         ended_at: None,
         fenced: false,
+        touched: false,
     };
     [
         Phase::Proposed { until: clock("16:00:00") },
@@ -312,6 +314,7 @@ fn waits_and_gaps() -> Vec<Rejection> {
     let behind =
         |state| Rejection::WaitsBehind { service: service(), revision, behind: number(8), state };
     let missing = |fact| Rejection::FactUnknown { service: service(), fact };
+    let (two, four) = (Replicas::from(2), Replicas::from(4));
     let (expected, actual) = ("true".to_owned(), "false".to_owned());
     vec![
         unknown(UnknownWhy::TimedOut, Some(clock("14:03:40"))),
@@ -320,12 +323,8 @@ fn waits_and_gaps() -> Vec<Rejection> {
         Rejection::QuietTime { service: service(), revision, until: clock("14:02:00") },
         behind("started"),
         behind("recovery_pending"),
-        Rejection::ReadingDiffers {
-            service: service(),
-            revision,
-            desired: Replicas::from(2),
-            actual: Replicas::from(4),
-        },
+        Rejection::ReadingDiffers { service: service(), revision, desired: two, actual: four },
+        Rejection::OtherObject { service: service(), revision, expected: id("a"), actual: id("b") },
         Rejection::NoSuchService { service: id("wep") },
         Rejection::NoSuchKey { key: "k\u{202e}9".to_owned() },
         Rejection::NoSuchActuator { name: "k8s-prod".to_owned() },

@@ -102,6 +102,9 @@ pub struct Pending {
     pub ended_at: Option<Timestamp>,
     /// Whether the target has promised that nothing of this attempt takes effect any more.
     pub fenced: bool,
+    /// Whether something had touched the target before it promised that, or nobody could tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
 }
 
 impl Pending {

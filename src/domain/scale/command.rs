@@ -220,6 +220,8 @@ pub enum Command {
         binding: Option<Binding>,
         /// The unit revision that is believed to hold; 0 for none.
         expected: Option<u64>,
+        /// The other service of the ledger that has this target.
+        target_holder: Option<ServiceName>,
     },
     /// Record what the target is.
     BindTarget {
@@ -233,6 +235,8 @@ pub enum Command {
         bound_before: Option<Binding>,
         /// The new identity that is meant, where the object was recreated.
         accept_uid: Option<TargetUid>,
+        /// The other service of the ledger that has the target as it was read.
+        target_holder: Option<ServiceName>,
     },
     /// Put a wish.
     Put(Box<PutIntent>),
@@ -320,6 +324,8 @@ pub enum Command {
         key: ExecutionKey,
         /// The attempt.
         attempt: AttemptNumber,
+        /// What the target was right before it promised; none where nobody could read it.
+        before: Option<Reading>,
     },
     /// Settle an attempt whose outcome is unknown.
     Settle {

@@ -168,6 +168,9 @@ pub enum EventBody {
         execution_key: ExecutionKey,
         /// The attempt.
         attempt: AttemptNumber,
+        /// Whether something had touched the target since the call's base, or nobody could tell.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        touched: bool,
     },
     /// The target was read for a key.
     ReadingRecorded {

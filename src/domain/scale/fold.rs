@@ -83,9 +83,9 @@ impl Execution {
                 self.update_pending(event, |pending| pending.ended_at = Some(*ended_at))?;
                 self.rollback_required |= rollback_required;
             }
-            (Phase::RecoveryPending { .. }, EventBody::TargetFenced { .. }) => {
+            (Phase::RecoveryPending { .. }, EventBody::TargetFenced { touched, .. }) => {
                 head.reading_serial += 1;
-                self.update_pending(event, |pending| pending.fenced = true)?;
+                self.update_pending(event, |p| (p.fenced, p.touched) = (true, *touched))?;
                 // A fence may be kept in the object itself.
                 if let Some(binding) = &mut head.binding {
                     binding.outdated.version = true;
@@ -135,6 +135,7 @@ impl Execution {
             detail: detail.clone(),
             ended_at: *ended_at,
             fenced: false,
+            touched: false,
         };
         self.rollback_required |= rollback_required;
         self.phase = Phase::RecoveryPending { pending };
@@ -253,6 +254,8 @@ impl Execution {
             binding.ready_replicas = None;
             binding.read_at = at;
             binding.outdated.count = false;
+        } else if recorded.partly_applied {
+            binding.outdated.count = true;
         } else if matches!(recorded.source, ResultSource::Lookup | ResultSource::Attested) {
             // No call of the key has had or will have an effect, so the count is as it was.
             binding.outdated.count = false;

@@ -1,6 +1,10 @@
 //! Rejections: every reason why a command changes nothing, with the facts that a person asks next.
 
+mod parts;
+
 use serde::Serialize;
+
+pub use parts::{Difference, TargetPart};
 
 use super::attempt::UnknownWhy;
 use super::execution::Phase;
@@ -10,7 +14,7 @@ use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
 use crate::domain::id::{
     ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId, Replicas, ServiceName,
-    UnitRevision,
+    TargetUid, UnitRevision,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 
@@ -46,52 +50,6 @@ pub enum Class {
     NotFound,
     /// 25: a fact could not be read or proved.
     FactUnknown,
-}
-
-/// Which part of the target moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetPart {
-    /// The cluster.
-    Cluster,
-    /// The runtime.
-    Runtime,
-    /// The workload.
-    Workload,
-    /// The identity: it is another object.
-    Uid,
-    /// The version.
-    Version,
-    /// The generation.
-    Generation,
-    /// The declared count.
-    Replicas,
-}
-
-impl TargetPart {
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cluster => "cluster",
-            Self::Runtime => "runtime",
-            Self::Workload => "workload",
-            Self::Uid => "uid",
-            Self::Version => "version",
-            Self::Generation => "generation",
-            Self::Replicas => "replicas",
-        }
-    }
-}
-
-/// One field in which a re-delivery differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    /// The field.
-    pub field: String,
-    /// What is stored.
-    pub stored: String,
-    /// What was submitted.
-    pub submitted: String,
 }
 
 /// Which fact is missing.
@@ -186,6 +144,9 @@ pub enum Rejection {
         expected: String,
         actual: String,
     },
+    /// Another service has the target.
+    #[error("the target of {service} is the target of {holder} already: uid {uid}")]
+    TargetTaken { service: ServiceName, uid: TargetUid, holder: ServiceName },
     /// The count is not what the caller believes.
     #[error("{service} has {actual} replicas, you expected {expected}")]
     PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
@@ -295,6 +256,15 @@ pub enum Rejection {
         actual: Replicas,
     },
 
+    /// The reading is of another object than the one that was called.
+    #[error("{service}@{revision} was called on {expected}, and {actual} was read in its place")]
+    OtherObject {
+        service: ServiceName,
+        revision: IntentRevision,
+        expected: TargetUid,
+        actual: TargetUid,
+    },
+
     /// No such service.
     #[error("there is no service {service}")]
     NoSuchService { service: ServiceName },
@@ -347,6 +317,7 @@ impl Rejection {
             Self::IntentIdConflict { .. } => "intent_id_conflict",
             Self::ModeMismatch { .. } => "mode_mismatch",
             Self::TargetChanged { .. } => "target_changed",
+            Self::TargetTaken { .. } => "target_taken",
             Self::PremiseMoved { .. } => "premise_moved",
             Self::OthersIntent { .. } => "others_intent",
             Self::WrongState { .. } => "wrong_state",
@@ -367,6 +338,7 @@ impl Rejection {
             Self::WaitsBehind { .. } => "waits_behind",
             Self::ExternalOwner { .. } => "external_owner",
             Self::ReadingDiffers { .. } => "reading_differs",
+            Self::OtherObject { .. } => "target_recreated",
             Self::NoSuchService { .. } => "service_not_found",
             Self::NoSuchKey { .. } => "key_not_found",
             Self::NoSuchActuator { .. } => "actuator_not_found",
@@ -395,6 +367,7 @@ impl Rejection {
             | Self::IntentIdConflict { .. }
             | Self::ModeMismatch { .. }
             | Self::TargetChanged { .. }
+            | Self::TargetTaken { .. }
             | Self::PremiseMoved { .. }
             | Self::OthersIntent { .. } => Class::Conflict,
             Self::WrongState { phase, .. } => match **phase {
@@ -425,7 +398,7 @@ impl Rejection {
             Self::RetryLater { .. } => Class::RetryLater,
             Self::WaitsBehind { .. } => Class::NotYet,
             Self::ExternalOwner { .. } => Class::ExternalOwner,
-            Self::ReadingDiffers { .. } => Class::Diverged,
+            Self::ReadingDiffers { .. } | Self::OtherObject { .. } => Class::Diverged,
             Self::NoSuchService { .. } | Self::NoSuchKey { .. } | Self::NoSuchActuator { .. } => {
                 Class::NotFound
             }
@@ -459,6 +432,7 @@ impl Rejection {
             | Self::IntentIdConflict { .. }
             | Self::ModeMismatch { .. }
             | Self::TargetChanged { .. }
+            | Self::TargetTaken { .. }
             | Self::PremiseMoved { .. }
             | Self::OthersIntent { .. }
             | Self::WrongState { .. }
@@ -470,6 +444,7 @@ impl Rejection {
             | Self::Denied { .. }
             | Self::ExternalOwner { .. }
             | Self::ReadingDiffers { .. }
+            | Self::OtherObject { .. }
             | Self::NoSuchService { .. }
             | Self::NoSuchKey { .. }
             | Self::NoSuchActuator { .. } => false,

@@ -313,7 +313,7 @@ impl Probe {
                     lease_instance_id: word(&format!("lease:{}", self.run)),
                     controller_id: word(LEDGER_OF_CHECKS),
                     fence: Fence {
-                        lease_id: word(&format!("ledger:{LEDGER_OF_CHECKS}")),
+                        lease_id: word(&format!("writer:{LEDGER_OF_CHECKS}")),
                         lease_epoch: self.epoch,
                         fence_token: token(step.token),
                         expires_at: now.plus(FENCE_LIFE),

@@ -1,5 +1,6 @@
 //! What became of a call: results, losses, and the proofs of its end.
 
+use super::changed::{MISMATCH, is_partly_applied, is_untouched};
 use super::{Decision, Draft, Reply, in_progress, replayed, unchanged, wrong_state};
 use crate::domain::id::{
     AttemptNumber, ErrorCode, ExecutionKey, LeaseInstanceId, Replicas, TargetResourceVersion,
@@ -8,7 +9,7 @@ use crate::domain::scale::attempt::{Call, Pending, ResultSource, UnknownWhy};
 use crate::domain::scale::command::CallEnd;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
-use crate::domain::scale::observation::Source;
+use crate::domain::scale::observation::{Reading, Source};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail, ResultState};
 use crate::domain::scale::service::OnUnknown;
@@ -27,7 +28,6 @@ pub(super) struct Ended {
     pub(super) result: ActuationResult,
     pub(super) source: ResultSource,
     pub(super) ended_at: Timestamp,
-    pub(super) partly_applied: bool,
     pub(super) rollback_required: bool,
     pub(super) resource_version_after: Option<TargetResourceVersion>,
 }
@@ -66,7 +66,6 @@ pub(super) fn end_call(
                 result: held_to_the_wish(execution, result),
                 source: ResultSource::Call,
                 ended_at: ended_at.unwrap_or(draft.now),
-                partly_applied: false,
                 rollback_required: *rollback_required,
                 resource_version_after: resource_version_after.clone(),
             };
@@ -81,7 +80,6 @@ pub(super) fn end_call(
                 result: failure(execution, "not_started", detail.as_str(), None),
                 source: ResultSource::NotStarted,
                 ended_at: ended_at.unwrap_or(draft.now),
-                partly_applied: false,
                 rollback_required: false,
                 resource_version_after: None,
             };
@@ -191,7 +189,7 @@ fn contradicts(execution: &Execution, attempt: AttemptNumber, result: &Actuation
 }
 
 /// A success with another count is a failure that trying again does not mend (seed 000).
-pub(super) fn held_to_the_wish(execution: &Execution, result: &ActuationResult) -> ActuationResult {
+pub fn held_to_the_wish(execution: &Execution, result: &ActuationResult) -> ActuationResult {
     match &result.answer {
         Answer::Succeeded { observed_replicas, .. }
             if *observed_replicas != execution.desired() =>
@@ -199,7 +197,7 @@ pub(super) fn held_to_the_wish(execution: &Execution, result: &ActuationResult) 
             let answer = Answer::Failed {
                 observed_replicas: Some(*observed_replicas),
                 retryable: false,
-                error_code: code("observed_replicas_mismatch"),
+                error_code: code(MISMATCH),
             };
             let detail = format!(
                 "the actuator says it scaled to {observed_replicas}, not {}",
@@ -252,7 +250,7 @@ pub(super) fn finish(
     let cause = if end.result.scaled() {
         None
     } else if !end.result.is_retryable_failure() {
-        let mismatch = end.result.error_code() == Some(&code("observed_replicas_mismatch"));
+        let mismatch = end.result.error_code() == Some(&code(MISMATCH));
         Some(if mismatch { FailureCause::Mismatch } else { FailureCause::Terminal })
     } else if attempt.get() >= policy.max_attempts.get() {
         Some(FailureCause::Exhausted)
@@ -262,6 +260,7 @@ pub(super) fn finish(
         None
     };
     let may_retry = cause.is_none() && !end.result.scaled();
+    let partly_applied = is_partly_applied(execution, &end.result);
     let source = match end.source {
         ResultSource::Attested => Source::Attested,
         ResultSource::Reading => Source::Reading,
@@ -282,7 +281,7 @@ pub(super) fn finish(
         source: end.source,
         ended_at: end.ended_at.min(draft.now),
         retry_at: may_retry.then(|| draft.now.plus(policy.backoff)),
-        partly_applied: end.partly_applied,
+        partly_applied,
         rollback_required: end.rollback_required,
         resource_version_after: end.resource_version_after,
     };
@@ -313,14 +312,17 @@ pub(super) fn record_fence(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     attempt: AttemptNumber,
+    before: Option<&Reading>,
 ) -> Result<Decision, Rejection> {
-    let Some(pending) = pending_of(draft.execution(key)?)? else {
+    let execution = draft.execution(key)?;
+    let Some(pending) = pending_of(execution)? else {
         return Ok(unchanged());
     };
     if pending.call.attempt != attempt || pending.fenced {
         return Ok(unchanged());
     }
-    Ok(draft.done(vec![EventBody::TargetFenced { execution_key: key.clone(), attempt }]))
+    let touched = before.is_none_or(|reading| !is_untouched(execution, &pending.call, reading));
+    Ok(draft.done(vec![EventBody::TargetFenced { execution_key: key.clone(), attempt, touched }]))
 }
 
 /// What is unknown about a key; none where it is settled already.

@@ -4,6 +4,7 @@
 //! succeed* — events. Nothing here reads a clock, a disk or a child; what those said is in the
 //! command.
 
+mod changed;
 mod finish;
 mod lease;
 mod observe;
@@ -12,6 +13,8 @@ mod service;
 mod settle;
 mod start;
 
+pub use changed::is_partly_applied;
+pub use finish::held_to_the_wish;
 pub use put::{answer_of_key, external_lease_id, intended_identity, next_revision};
 pub use settle::verdict_of;
 pub use start::waits_behind;
@@ -67,12 +70,21 @@ pub fn decide(
     };
     let draft = Draft { state, context, now, asked_at };
     match command {
-        Command::RegisterService { registration, binding, expected } => {
-            service::register(&draft, registration, binding.as_ref(), *expected)
+        Command::RegisterService { registration, binding, expected, target_holder } => {
+            let holder = target_holder.as_ref();
+            service::register(&draft, registration, binding.as_ref(), *expected, holder)
         }
-        Command::BindTarget { service, reading, began_after_serial, bound_before, accept_uid } => {
+        Command::BindTarget {
+            service,
+            reading,
+            began_after_serial,
+            bound_before,
+            accept_uid,
+            target_holder,
+        } => {
             let began = service::Began { serial: *began_after_serial, bound: bound_before };
-            service::bind(&draft, service, reading, &began, accept_uid.as_ref())
+            let (accept_uid, holder) = (accept_uid.as_ref(), target_holder.as_ref());
+            service::bind(&draft, service, reading, &began, accept_uid, holder)
         }
         Command::Put(intent) => put::put(&draft, intent),
         Command::Withdraw { key, reason, supersede } => {
@@ -100,7 +112,9 @@ pub fn decide(
         Command::ProveEnd { key, attempt, ended_at } => {
             finish::prove_end(&draft, key, *attempt, *ended_at)
         }
-        Command::RecordFence { key, attempt } => finish::record_fence(&draft, key, *attempt),
+        Command::RecordFence { key, attempt, before } => {
+            finish::record_fence(&draft, key, *attempt, before.as_ref())
+        }
         Command::Settle { key, settlement } => settle::settle(&draft, key, settlement),
         Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
     }
@@ -260,13 +274,14 @@ fn outcome_unknown(draft: &Draft<'_>, execution: &Execution, pending: &Pending) 
     }
 }
 
+/// Whether the actuator makes the effect of a key once, however often it is called.
+fn deduplicates(draft: &Draft<'_>) -> bool {
+    draft.context.actuator.is_some_and(|a| a.capabilities.deduplicates_execution_key)
+}
+
 /// Whether an attempt whose outcome is unknown may be followed by another under the same key.
 fn may_repeat(draft: &Draft<'_>, execution: &Execution) -> bool {
-    let deduplicates = draft
-        .context
-        .actuator
-        .is_some_and(|actuator| actuator.capabilities.deduplicates_execution_key);
     execution.intent.terms.on_unknown == OnUnknown::RetrySameKey
-        && deduplicates
+        && deduplicates(draft)
         && execution.has_budget()
 }

@@ -14,6 +14,7 @@ pub(super) fn register(
     wanted: &Registration,
     binding: Option<&Binding>,
     expected: Option<u64>,
+    holder: Option<&ServiceName>,
 ) -> Result<Decision, Rejection> {
     let head = &draft.state.head;
     let actual = head.registration.as_ref().map_or(0, |r| r.unit_revision.get());
@@ -49,8 +50,10 @@ pub(super) fn register(
         check_not_in_flight(draft, existing, wanted)?;
         check_same_uid(draft, existing, wanted, binding)?;
     }
+    let bound = binding.or(head.binding.as_ref());
+    check_not_taken(service, bound.map(|binding| &binding.target_uid), holder)?;
     let decision = may_register(draft, wanted)?;
-    let binding = binding.or(head.binding.as_ref()).cloned().ok_or_else(|| {
+    let binding = bound.cloned().ok_or_else(|| {
         Rejection::Contradiction(format!("nobody has said what the target of {service} is"))
     })?;
     let unit_revision = UnitRevision::new(actual + 1)
@@ -58,6 +61,19 @@ pub(super) fn register(
 
     let registration = Registration { unit_revision, ..wanted.clone() };
     Ok(draft.done(vec![EventBody::ServiceRegistered { registration, binding, decision }]))
+}
+
+/// A target has one writer, so it has one service.
+fn check_not_taken(
+    service: &ServiceName,
+    uid: Option<&TargetUid>,
+    holder: Option<&ServiceName>,
+) -> Result<(), Rejection> {
+    let (Some(holder), Some(uid)) = (holder, uid) else {
+        return Ok(());
+    };
+    let (service, holder, uid) = (service.clone(), holder.clone(), uid.clone());
+    Err(Rejection::TargetTaken { service, uid, holder })
 }
 
 /// Who carries a wish out, and on what, does not change under a call.
@@ -147,6 +163,7 @@ pub(super) fn bind(
     reading: &Reading,
     began: &Began<'_>,
     accept_uid: Option<&TargetUid>,
+    holder: Option<&ServiceName>,
 ) -> Result<Decision, Rejection> {
     let (registration, bound) = registered(draft.state, service)?;
     let stale = || Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
@@ -173,6 +190,7 @@ pub(super) fn bind(
     if !same_uid {
         // Another object under the same name is another target: that is a change of settings.
         check_nothing_in_flight(draft, registration)?;
+        check_not_taken(service, Some(&reading.target_uid), holder)?;
         let decision = may_register(draft, registration)?;
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
         events.push(EventBody::ServiceRegistered {

@@ -3,8 +3,9 @@
 //! Owns who may say what became of it, and when. Never settles before the end of the call and its
 //! quiet are over, unless the actuator was asked or the target is fenced.
 
+use super::changed::{PARTLY_APPLIED, is_count_before, is_untouched};
 use super::finish::{Ended, failure, finish, held_to_the_wish, is_answer_to, pending_of};
-use super::{Decision, Draft, Reply, outcome_unknown, replayed, wrong_state};
+use super::{Decision, Draft, Reply, deduplicates, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
@@ -53,24 +54,20 @@ pub(super) fn settle(
     if !began_after_quiet(execution, pending, settlement) {
         return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
     }
-    let (reading, result, partly_applied) =
-        match settled_result(draft, execution, pending, settlement)? {
-            Settled::Result { reading, result, partly_applied } => {
-                (reading, result, partly_applied)
-            }
-            Settled::StillUnknown(reading) => {
-                let verdict = ReadingVerdict::Differs;
-                return Ok(draft.done(vec![reading_event(key, reading, verdict)]));
-            }
-            Settled::StaleReading => {
-                return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
-            }
-        };
+    let (reading, result) = match settled_result(draft, execution, pending, settlement)? {
+        Settled::Result { reading, result } => (reading, result),
+        Settled::StillUnknown(reading) => {
+            let verdict = ReadingVerdict::Differs;
+            return Ok(draft.done(vec![reading_event(key, reading, verdict)]));
+        }
+        Settled::StaleReading => {
+            return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+        }
+    };
     let end = Ended {
         result: held_to_the_wish(execution, &result),
         source: Command::settlement_source(settlement),
         ended_at: pending.ended_at.unwrap_or(draft.now),
-        partly_applied,
         rollback_required: false,
         resource_version_after: None,
     };
@@ -102,7 +99,7 @@ fn reading_event(key: &ExecutionKey, reading: Reading, verdict: ReadingVerdict) 
 }
 
 enum Settled {
-    Result { reading: Option<Reading>, result: ActuationResult, partly_applied: bool },
+    Result { reading: Option<Reading>, result: ActuationResult },
     StillUnknown(Reading),
     StaleReading,
 }
@@ -113,7 +110,7 @@ fn settled_result(
     pending: &Pending,
     settlement: &Settlement,
 ) -> Result<Settled, Rejection> {
-    let plain = |result| Settled::Result { reading: None, result, partly_applied: false };
+    let plain = |result| Settled::Result { reading: None, result };
     match settlement {
         Settlement::LookupApplied(result) if is_answer_to(execution, result) => {
             Ok(plain(result.clone()))
@@ -129,7 +126,7 @@ fn settled_result(
             if *began_after_serial != draft.state.head.reading_serial {
                 return Ok(Settled::StaleReading);
             }
-            Ok(settled_by_reading(execution, pending, reading))
+            Ok(settled_by_reading(draft, execution, pending, reading))
         }
         Settlement::AttestedApplied { reason, reading } => {
             attested_applied(draft, execution, reason, reading.as_ref())
@@ -140,31 +137,44 @@ fn settled_result(
     }
 }
 
-/// The count that is read after the end tells what happened: the wished one, the one before, or
-/// another. An unknown count before counts as another.
-fn settled_by_reading(execution: &Execution, pending: &Pending, reading: &Reading) -> Settled {
+/// What is read after the end tells what happened: the wished count, the one before, on a target
+/// that nothing has touched since, or another. An unknown count before counts as another, and so
+/// does one that has come back.
+fn settled_by_reading(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    pending: &Pending,
+    reading: &Reading,
+) -> Settled {
     if reading.target_uid != execution.intent.wish.target.target_uid {
         return Settled::StillUnknown(reading.clone());
     }
     let count = reading.replicas;
-    let settled = |result, partly_applied| Settled::Result {
-        reading: Some(reading.clone()),
-        result,
-        partly_applied,
-    };
+    let settled = |result| Settled::Result { reading: Some(reading.clone()), result };
     if count == execution.desired() {
-        return settled(success(execution, count, "read after the call had ended"), false);
+        return settled(success(execution, count, "read after the call had ended"));
     }
-    // An attempt that followed an unknown one may have found what that one had left.
-    let is_base = pending.call.base.replicas == Some(count)
-        && (!execution.repeats_unknown() || execution.intent.base.replicas == Some(count));
-    if is_base {
+    let is_before = is_count_before(execution, &pending.call, count);
+    // A fence moves the version itself, so what had moved it before was looked at before the fence.
+    let is_untouched = if pending.fenced {
+        !pending.touched
+    } else {
+        is_untouched(execution, &pending.call, reading)
+    };
+    if is_before && is_untouched {
         let detail = format!("{count} replicas were read, as before the call");
-        return settled(failure(execution, "not_applied", &detail, Some(count)), false);
+        return settled(failure(execution, "not_applied", &detail, Some(count)));
     }
-    if pending.fenced {
-        let detail = format!("{count} replicas were read, neither as before nor as wished");
-        return settled(failure(execution, "partly_applied", &detail, Some(count)), true);
+    // The whole effect may have been taken back by somebody else: only who deduplicates does not
+    // make it again under the same key.
+    let may_be_repeated = !is_before || deduplicates(draft);
+    if pending.fenced && may_be_repeated {
+        let detail = if is_before {
+            format!("{count} replicas were read, as before the call, and the target had changed")
+        } else {
+            format!("{count} replicas were read, neither as before nor as wished")
+        };
+        return settled(failure(execution, PARTLY_APPLIED, &detail, Some(count)));
     }
     Settled::StillUnknown(reading.clone())
 }
@@ -195,9 +205,17 @@ fn attested_applied(
         return Ok(Settled::Result {
             reading: None,
             result: success(execution, execution.desired(), reason.as_str()),
-            partly_applied: false,
         });
     };
+    let wished = &execution.intent.wish.target.target_uid;
+    if reading.target_uid != *wished {
+        return Err(Rejection::OtherObject {
+            service,
+            revision: execution.revision(),
+            expected: wished.clone(),
+            actual: reading.target_uid.clone(),
+        });
+    }
     if verdict_of(execution, reading) == ReadingVerdict::Differs {
         return Err(Rejection::ReadingDiffers {
             service,
@@ -209,7 +227,6 @@ fn attested_applied(
     Ok(Settled::Result {
         reading: Some(reading.clone()),
         result: success(execution, reading.replicas, reason.as_str()),
-        partly_applied: false,
     })
 }
 
