@@ -98,6 +98,7 @@ enum End {
 }
 
 /// What a command answers: one document for machines, and the lines for people.
+#[must_use = "an answer is printed"]
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// Whether the key had its answer already.
@@ -166,7 +167,6 @@ impl Answer {
     }
 
     /// Says whether the ledger changed.
-    #[must_use]
     pub fn recorded(mut self, recorded: Recorded) -> Self {
         self.recorded = recorded;
         if let End::Problem(problem) = &mut self.end {
@@ -176,7 +176,6 @@ impl Answer {
     }
 
     /// Says whether the target changed.
-    #[must_use]
     pub fn applied(mut self, applied: Applied) -> Self {
         self.applied = applied;
         if let End::Problem(problem) = &mut self.end {
@@ -186,13 +185,11 @@ impl Answer {
     }
 
     /// Adds a noun for machines: `intent`, `execution`, `lease` …
-    #[must_use]
     pub fn noun(self, name: &'static str, value: &impl Serialize) -> Self {
         self.whole_noun(name, serde_json::to_value(value).expect("BUG: every noun is a JSON value"))
     }
 
-    /// The same of a value that is JSON already.
-    #[must_use]
+    /// The same of what is JSON already.
     pub fn whole_noun(mut self, name: &'static str, value: Value) -> Self {
         assert!(!FIXED_MEMBERS.contains(&name), "BUG: {name} is a member of every answer");
         self.nouns.insert(name.to_owned(), value);
@@ -200,34 +197,29 @@ impl Answer {
     }
 
     /// Adds a line for people.
-    #[must_use]
     pub fn line(mut self, line: impl Into<String>) -> Self {
         self.blocks.push(Block::Line(line.into()));
         self
     }
 
     /// Adds a table for people.
-    #[must_use]
     pub fn table(mut self, table: Table) -> Self {
         self.blocks.push(Block::Table(table));
         self
     }
 
     /// Adds a name for `-o name`.
-    #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.names.push(name.into());
         self
     }
 
     /// Says that its rows were printed already, so that nothing more goes to stdout.
-    #[must_use]
     pub fn streamed(self) -> Self {
         Self { is_streamed: true, ..self }
     }
 
     /// Adds a warning.
-    #[must_use]
     pub fn warning(mut self, code: &'static str, message: impl Into<String>) -> Self {
         self.warnings.push(Warning { code, message: message.into() });
         self

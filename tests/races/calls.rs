@@ -128,11 +128,16 @@ fn a_call_that_ends_amid_replays_is_recorded_by_its_own_command() {
     let _alone = alone();
     let world = World::with_fake();
     world.run("service put web --readings 1").exits(0);
-    world.script(&["late 0.5"]);
+    world.script(&["late 3"]);
     world.run(PUT).exits(0);
     let before = world.events();
     let is_called = || !world.fake_log("calls").is_empty();
-    let (caller, ended) = race_beside(&world, "actuate k1", is_called, &many("replay k1"));
+    // Half of them wait, and so look on while the call ends; the others come before that.
+    let mut lines = many("replay k1");
+    for line in lines.iter_mut().step_by(2) {
+        line.push_str(" --wait --timeout 20s");
+    }
+    let (caller, ended) = race_beside(&world, "actuate k1", is_called, &lines);
     assert_eq!(caller.code(), Some(0), "{:#?}", caller.ran);
     assert_eq!(caller.at("/applied"), "yes");
     // A success that no reading has confirmed yet is 19.
