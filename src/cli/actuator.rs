@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use super::app::App;
+use super::args::up_to;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
@@ -17,7 +18,7 @@ use crate::domain::id::{ActuatorName, WorkloadId};
 use crate::domain::scale::service::{Capabilities, RegisteredActuator};
 use crate::domain::time::DurationMs;
 use crate::ops::actuator_check::{Check, CheckPlan, Checked, LEDGER_OF_CHECKS};
-use crate::ops::actuator_put::{TypedCommand, actuator_bind, actuator_put};
+use crate::ops::actuator_put::{TIMEOUT_MAX, TypedCommand, actuator_bind, actuator_put};
 
 pub(super) const NOUN: Noun = Noun {
     name: "actuator",
@@ -105,10 +106,20 @@ struct LocalArgs {
     #[arg(long, value_name = "COMMAND")]
     command: String,
     /// How long a replica may take to end after TERM, before KILL
-    #[arg(long, value_name = "DURATION", default_value_t = local::GRACE_DEFAULT)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = call,
+        default_value_t = local::GRACE_DEFAULT
+    )]
     grace: DurationMs,
     /// How long a new replica must live to count as started
-    #[arg(long, value_name = "DURATION", default_value_t = local::SETTLE_DEFAULT)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = call,
+        default_value_t = local::SETTLE_DEFAULT
+    )]
     settle: DurationMs,
 }
 
@@ -126,6 +137,11 @@ struct ExecArgs {
     /// An exit code after which trying again does not help; may be repeated
     #[arg(long, value_name = "CODE")]
     terminal_exit: Vec<u8>,
+}
+
+/// What is a part of one call.
+fn call(text: &str) -> Result<DurationMs, String> {
+    up_to(TIMEOUT_MAX, text)
 }
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {

@@ -6,6 +6,7 @@
 
 mod app;
 mod args;
+mod bug;
 mod chosen;
 mod fault;
 mod noun;
@@ -98,14 +99,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let line: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let look = Look::of_stdout(environment.text("NO_COLOR"), environment.text("TERM"));
     let mut out = Out::process(format_of(&line), look);
-    let exit = match parsed(&args) {
+    let is_traced = environment.get("RUST_BACKTRACE").is_some_and(|word| word != "0");
+    let exit = bug::answered(is_traced, &mut out, |out| match parsed(&args) {
         Ok(Parsed::Help(text)) => {
             out.lines(&text);
             exit::Exit::Ok
         }
-        Ok(Parsed::Verb(noun, matches)) => verb(noun, matches, environment, line, &mut out),
+        Ok(Parsed::Verb(noun, matches)) => verb(noun, matches, environment, line, out),
         Err(problem) => out.answer(&Answer::failed(*problem)),
-    };
+    });
     out.finish(exit).into()
 }
 
@@ -120,6 +122,11 @@ fn verb(
         Ok(globals) => globals,
         Err(error) => return out.answer(&Answer::failed(usage_of(&error))),
     };
+    if let Some(name) = environment.garbled() {
+        let problem = Problem::usage("invalid_environment", format!("{name} is not UTF-8"))
+            .hint("set it to text, or take it away with unset");
+        return out.answer(&Answer::failed(problem));
+    }
     let words = words_of(noun, &matches);
     if let Some(first) = line.first_mut() {
         "scalectl".clone_into(first);
@@ -316,5 +323,5 @@ fn overview() -> String {
 
 /// Handlers for Ctrl-C and its like, before anything that waits or calls.
 fn install_signals() -> Result<(), Fault> {
-    signals::install().map(|_| ()).map_err(|error| Fault::internal(error.to_string()))
+    signals::install().map(|_| ()).map_err(|error| Fault::host(error.to_string()))
 }

@@ -320,17 +320,19 @@ struct Sink {
     writer: Box<dyn Write + Send>,
     failure: Option<io::Error>,
     is_closed: bool,
+    is_begun: bool,
 }
 
 impl Sink {
     fn new(writer: impl Write + Send + 'static) -> Self {
-        Self { writer: Box::new(writer), failure: None, is_closed: false }
+        Self { writer: Box::new(writer), failure: None, is_closed: false, is_begun: false }
     }
 
     fn write(&mut self, text: &str) {
         if self.is_closed || text.is_empty() {
             return;
         }
+        self.is_begun = true;
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         if let Err(error) = written {
             self.is_closed = true;
@@ -370,6 +372,16 @@ impl Out {
     /// Prints an answer: its one document, then warnings, error and hint on stderr.
     pub fn answer(&mut self, answer: &Answer) -> Exit {
         self.stdout.write(&answer.stdout_text(self.format, &self.look));
+        self.stderr.write(&answer.stderr_text());
+        answer.exit()
+    }
+
+    /// Prints an answer unless stdout has one already, or a part of it; then only what it says on
+    /// stderr.
+    pub(super) fn last_answer(&mut self, answer: &Answer) -> Exit {
+        if !self.stdout.is_begun {
+            return self.answer(answer);
+        }
         self.stderr.write(&answer.stderr_text());
         answer.exit()
     }

@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
-use super::args::{may_resume, whole_number};
+use super::args::{may_resume, wait, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
@@ -50,7 +50,7 @@ struct ScaleArgs {
     #[arg(long, conflicts_with_all = ["timeout"])]
     no_wait: bool,
     /// How long to wait for all of it
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "10m")]
     timeout: DurationMs,
     /// Who acts; the registered writer by default
     #[arg(long, value_name = "NAME")]

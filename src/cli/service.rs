@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::args::whole_number;
+use super::args::{day, whole_number};
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
@@ -96,7 +96,7 @@ struct PutArgs {
         value_parser = ["retry_same_key", "observe_first", "halt"], help_heading = "Confirmation")]
     on_unknown: Option<String>,
     /// How long a late effect is waited for after an unknown call [default: 60s; local: 0s]
-    #[arg(long, value_name = "DURATION", help_heading = "Confirmation")]
+    #[arg(long, value_name = "DURATION", value_parser = day, help_heading = "Confirmation")]
     quiet: Option<DurationMs>,
     /// Whether a reduction needs evidence
     #[arg(long, value_name = "WHAT", value_parser = ["required", "none"],
@@ -186,20 +186,16 @@ fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
             };
             let number = number.parse().map_err(|_| refuse())?;
             let readings = bounded(Some(number), RequiredReadings::new)?;
-            (readings, Some(interval.parse::<DurationMs>().map_err(|_| refuse())?))
+            (readings, Some(day(interval).map_err(|_| refuse())?))
         }
     };
-    let cooldown =
-        match args.cooldown.as_deref() {
-            None => None,
-            Some("none") => Some(None),
-            Some(text) => Some(Some(text.parse::<DurationMs>().map_err(|error| {
-                Fault::usage("invalid_duration", format!("--cooldown {error}"))
-            })?)),
-        };
-    if cooldown.flatten().is_some_and(|cooldown| cooldown > DurationMs::from_secs(86_400)) {
-        return Err(Fault::usage("invalid_duration", "a cooldown is at most 1d"));
-    }
+    let cooldown = match args.cooldown.as_deref() {
+        None => None,
+        Some("none") => Some(None),
+        Some(text) => Some(Some(day(text).map_err(|error| {
+            Fault::usage("invalid_duration", format!("--cooldown {text}: {error}"))
+        })?)),
+    };
     let mut labels = BTreeMap::new();
     for label in &args.labels {
         let (name, value) =
