@@ -5,4 +5,5 @@
 
 mod files;
 mod ledgers;
+mod people;
 mod process;

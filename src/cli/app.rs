@@ -348,6 +348,17 @@ impl App {
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
         let problem = fault.into_problem(&self.problem_context());
+        let word = self.globals.ledger.as_deref().filter(|word| !word.contains(['/', '.']));
+        if let (Some(word), "ledger_missing", Ok(config)) =
+            (word, problem.code.as_str(), self.config_dir())
+        {
+            let file = config.join("config.toml");
+            let text = format!(
+                "{word} is no name in {} ([ledgers] {word} = \"PATH\"), so it was taken for a file",
+                file.display()
+            );
+            return problem.fact("name", text);
+        }
         let is_ci = self.environment.get("CI").is_some();
         if problem.code == "ledger_missing" && is_ci {
             let note = "this is a CI runner: a ledger made here would know nothing of earlier runs";

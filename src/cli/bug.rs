@@ -1,7 +1,8 @@
 //! A bug of ours that comes to light while a line is carried out: one answer like any other, and no
 //! trace of a program that nobody but us can read.
 //!
-//! Owns the hook for panics. Never guesses what was done: nobody knows what was recorded or applied.
+//! Owns the hook for panics. Never guesses what was done: nobody knows what was recorded or
+//! applied.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};

@@ -124,36 +124,8 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 None => what,
             }
         }
-        OpError::Call(error) => {
-            let hint = match error {
-                CallError::Unsafe { .. } => {
-                    "let it be this user's alone (chown, chmod 700), then run this same line again"
-                }
-                CallError::Nonsense { .. } => {
-                    "it proves nothing, so it is left as it is: look at it, and move it away"
-                }
-                CallError::Survivors { .. } | CallError::Alive(_) => {
-                    "what is left of the call must end first; then run this same line again"
-                }
-                CallError::Unnameable(_)
-                | CallError::Io { .. }
-                | CallError::Exists { .. }
-                | CallError::NotStarted { .. } => {
-                    "let this user write there, or make room, then run this same line again"
-                }
-            };
-            let problem = Problem::new("call_file", Exit::Unavailable, error.to_string());
-            problem.applied(context).hint(hint).again(context)
-        }
-        OpError::Host(error) => {
-            let problem = Problem::new("host_unknown", Exit::Unavailable, error.to_string());
-            problem
-                .applied(context)
-                .hint(
-                    "let this user read it (/proc must be mounted), then run this same line again",
-                )
-                .again(context)
-        }
+        OpError::Call(error) => of_call(&error, context),
+        OpError::Host(error) => of_host(&error, context),
         OpError::TimedOut { what, waited, key } => {
             let problem = Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
             match key {
@@ -175,6 +147,35 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         }
         OpError::Internal { what } => Problem::internal(what),
     }
+}
+
+fn of_call(error: &CallError, context: &ProblemContext) -> Problem {
+    let hint = match error {
+        CallError::Unsafe { .. } => {
+            "let it be this user's alone (chown, chmod 700), then run this same line again"
+        }
+        CallError::Nonsense { .. } => {
+            "it proves nothing, so it is left as it is: look at it, and move it away"
+        }
+        CallError::Survivors { .. } | CallError::Alive(_) => {
+            "what is left of the call must end first; then run this same line again"
+        }
+        CallError::Unnameable(_)
+        | CallError::Io { .. }
+        | CallError::Exists { .. }
+        | CallError::NotStarted { .. } => {
+            "let this user write there, or make room, then run this same line again"
+        }
+    };
+    let problem = Problem::new("call_file", Exit::Unavailable, error.to_string());
+    problem.applied(context).hint(hint).again(context)
+}
+
+fn of_host(error: &HostError, context: &ProblemContext) -> Problem {
+    Problem::new("host_unknown", Exit::Unavailable, error.to_string())
+        .applied(context)
+        .hint("let this user read it (/proc must be mounted), then run this same line again")
+        .again(context)
 }
 
 fn cut(line: &str) -> String {

@@ -16,6 +16,8 @@ use super::problem::Problem;
 use super::table::{Look, Table};
 use crate::domain::id::LedgerId;
 
+mod last;
+
 /// The version of the answer's shape.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -376,16 +378,6 @@ impl Out {
         answer.exit()
     }
 
-    /// Prints an answer unless stdout has one already, or a part of it; then only what it says on
-    /// stderr.
-    pub(super) fn last_answer(&mut self, answer: &Answer) -> Exit {
-        if !self.stdout.is_begun {
-            return self.answer(answer);
-        }
-        self.stderr.write(&answer.stderr_text());
-        answer.exit()
-    }
-
     /// Prints one row of a stream as a line of JSON (`-o ndjson`).
     pub fn row(&mut self, row: &impl Serialize) {
         let json = serde_json::to_string(row).expect("BUG: every row is a JSON value");
@@ -405,19 +397,6 @@ impl Out {
     /// Says what is going on, on stderr.
     pub fn progress(&mut self, text: &str) {
         self.stderr.write(&ended(&escape_lines(text)));
-    }
-
-    /// The exit code, unless stdout could not be written for another reason than a closed reader.
-    pub fn finish(mut self, exit: Exit) -> Exit {
-        let Some(failure) = self.stdout.failure.take() else {
-            return exit;
-        };
-        let what =
-            format!("the answer (exit {}) could not be written to stdout: {failure}", exit.code());
-        let problem = Problem::new("answer_not_written", Exit::Internal, what)
-            .hint("what was recorded stays recorded: the same line answers again");
-        self.stderr.write(&problem.text_without_applied());
-        if exit == Exit::Ok { Exit::Internal } else { exit }
     }
 }
 

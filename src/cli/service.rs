@@ -15,10 +15,12 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, MaxAttempts, OutOfRange, Replicas, RequiredReadings,
     RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
+use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::{
     ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredMode, TargetMatch,
 };
 use crate::domain::time::DurationMs;
+use crate::ledger::ExecutionFilter;
 use crate::ops::service_bind::service_bind;
 use crate::ops::service_put::{ServiceChange, service_put};
 
@@ -245,6 +247,11 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         .name(args.name.as_str());
     answer.changed = done.changed;
     answer.current = view::current(&done.head);
+    if done.changed && done.before.is_some() {
+        for (code, text) in stranded(&args.name, app)? {
+            answer = answer.warning(code, text);
+        }
+    }
     let Some(registration) = &done.head.registration else {
         return Ok(answer);
     };
@@ -269,6 +276,27 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         }
     };
     Ok(answer)
+}
+
+/// The wishes that were made for the settings before and can never start any more.
+fn stranded(service: &ServiceName, app: &mut App) -> Result<Vec<(&'static str, String)>, Fault> {
+    let filter =
+        ExecutionFilter { service: Some(service.clone()), unfinished: true, limit: Some(20) };
+    let found = app.session()?.ledger.read()?.executions(&filter)?;
+    let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
+        let way = match execution.phase {
+            Phase::Accepted => "withdraw",
+            Phase::Failed { .. } => "abandon",
+            _ => return None,
+        };
+        let name = format!("{service}@{}", execution.revision());
+        Some(("wish_stranded", format!(
+            "{name} was made for the settings before and cannot start any more: scalectl intent \
+             {way} {name}{}",
+            if way == "abandon" { " --reason TEXT" } else { "" }
+        )))
+    });
+    Ok(said.collect())
 }
 
 /// The members in which two documents differ, one line each.

@@ -46,7 +46,10 @@ pub enum LedgerError {
     NotAFile { path: PathBuf },
     /// The file has other names. Each name has a log of its own, so what is written under one is
     /// lost under the other.
-    #[error("the ledger {} has another name{}, and two names have two logs", path.display(), place(other.as_ref()))]
+    #[error(
+        "the ledger {} has another name{}, and two names have two logs",
+        path.display(), place(other.as_ref())
+    )]
     HardLinked { path: PathBuf, other: Option<PathBuf> },
     /// The system has no descriptor left for this process.
     #[error("cannot {doing} the ledger {}: no descriptor is left for it", path.display())]

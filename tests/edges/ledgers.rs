@@ -49,7 +49,8 @@ fn with_something_before_the_effect(world: &World, script: &str) {
     let fake = fake_actuator();
     let text = format!(
         "read -r request\n\
-         case $request in *'\"op\":\"apply\"'*) [ ! -e '{armed}' ] || {{ rm '{armed}'; {script}; }} ;; esac\n\
+         case $request in *'\"op\":\"apply\"'*)\n\
+         [ ! -e '{armed}' ] || {{ rm '{armed}'; {script}; }} ;; esac\n\
          printf '%s\\n' \"$request\" | /bin/sh '{fake}'\n",
         armed = world.path("armed").display(),
         fake = fake.display(),
