@@ -1678,7 +1678,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__plan)
-            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --controller --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1718,6 +1718,10 @@ _scalectl() {
                     ;;
                 --attest)
                     COMPREPLY=($(compgen -W "not-drained" -- "${cur}"))
+                    return 0
+                    ;;
+                --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --ledger)
@@ -1790,7 +1794,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__policy__subcmd__put)
-            opts="-o -h --expect-digest --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-digest --allow-lockout --reason --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

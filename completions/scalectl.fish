@@ -31,7 +31,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_needs_command" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_needs_command" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_needs_command" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_needs_command" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_needs_command" -s V -l version -d 'Print version'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "scale" -d 'Scale a service and wait until it is verified'
@@ -79,7 +79,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l queue -d 'Wait behind what is in flight instead of being refused'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
@@ -93,7 +93,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l check -d 'Exit 26 if anything needs a person'
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
@@ -105,6 +105,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'H
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l controller -d 'Who would act; the registered writer by default' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -112,7 +113,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l queue -d 'Wait behind what is in flight instead of being refused'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
@@ -133,7 +134,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l queue -d 'Wait behind what is in flight instead of being refused'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
@@ -153,7 +154,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l no-refused -d 'Leave refusals out'
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -163,7 +164,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -172,7 +173,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "put" -d 'Record a wish for a count; nothing is called'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and not __fish_seen_subcommand_from put show list withdraw abandon" -f -a "show" -d 'Show one intent whole'
@@ -197,7 +198,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l dry-run -d 'Declare a simulation: it is recorded, and never calls anybody'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l queue -d 'Wait behind what is in flight instead of being refused'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l supersede -d 'End a waiting wish of somebody else'
@@ -211,7 +212,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l limit -d 'At most so many' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -221,7 +222,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -l unfinished -d 'Only what is under way'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l key -d 'The same as a flag' -r
@@ -233,7 +234,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -l supersede -d 'It is a wish of somebody else, and is meant'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from withdraw" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l key -d 'The same as a flag' -r
@@ -245,7 +246,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -l supersede -d 'It is a wish of somebody else, and is meant'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from abandon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -255,7 +256,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "acquire" -d 'Take the permission for the next attempt of a key'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and not __fish_seen_subcommand_from acquire renew release show" -f -a "renew" -d 'Keep a lease longer, never past the fence'
@@ -271,7 +272,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from acquire" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l key -d 'The same as a flag' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l lease -d 'The lease that is yours' -r
@@ -283,7 +284,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l key -d 'The same as a flag' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l lease -d 'The lease that is yours' -r
@@ -294,7 +295,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l key -d 'The same as a flag' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -304,7 +305,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand lease; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l key -d 'The same as a flag' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l controller -d 'Who acts; the registered writer by default' -r
@@ -318,7 +319,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l simulate -d 'Record a simulation instead: nobody is called, and the key never calls anybody'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -331,7 +332,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -l wait -d 'Read again until enough readings agree'
 complete -c scalectl -n "__fish_scalectl_using_subcommand observe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l key -d 'The same as a flag' -r
@@ -343,7 +344,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l all -d 'Everything that is under way; one bad row never stops the rest'
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l dry-run -d 'Say what would be done first, and do nothing'
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l wait -d 'Wait for what has a known end: a lease, a quiet time, a backoff'
@@ -357,7 +358,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l applied -d 'It took effect; a reading of the wished count must agree'
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l not-applied -d 'It did not and will not take effect; the same key may then be tried again'
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -368,7 +369,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and not __fish_seen_subcommand_from show" -f -a "show" -d 'Show the attempts of a key'
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l key -d 'The same as a flag' -r
@@ -379,7 +380,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -l stderr -d 'Print what the last call wrote to stderr; kept on the host that made the call'
 complete -c scalectl -n "__fish_scalectl_using_subcommand attempt; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l file -d 'Where the lines come from; - is stdin' -r -F
@@ -390,7 +391,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l fail-fast -d 'Stop after the first line that does not end with 0'
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l starter-policy -d 'Set a policy to start with; without one, whatever touches a target is denied' -r -f -a "local\t''"
@@ -401,7 +402,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -410,7 +411,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "put" -d 'Register an actuator and bind its command on this host'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and not __fish_seen_subcommand_from put bind list show run check" -f -a "bind" -d 'Bind a registered actuator to a command of this host'
@@ -426,7 +427,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -435,7 +436,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -444,7 +445,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -453,7 +454,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -462,7 +463,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local" -d 'Replicas are processes of this host'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "exec" -d 'Commands of yours, with the members of the target and the wish filled in'
@@ -475,7 +476,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -484,7 +485,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "show" -d 'Show one service'
@@ -526,7 +527,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -535,7 +536,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -544,7 +545,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l accept-uid -d 'The identity of the new object, where it was recreated and the new one is meant' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -554,7 +555,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -563,7 +564,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "put" -d 'Check a policy and let it hold from now on'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "show" -d 'Show the policy that holds'
@@ -578,7 +579,8 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l allow-lockout -d 'It does not let you replace it again, and is meant'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -587,7 +589,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l action -d 'Another action than the ones that the change asks for' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l current -d 'The count to take for the current one' -r
@@ -599,7 +601,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -608,7 +610,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -618,7 +620,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l thorough -d 'Check the indexes of the database too'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l dir -d 'The directory that it makes [default: ~/scalectl-quickstart]' -r -F
@@ -629,7 +631,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l remove -d 'Stop what it started and delete its directory'
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -639,7 +641,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -648,7 +650,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand exit-codes" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -657,7 +659,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand version" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -666,5 +668,5 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand version" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'

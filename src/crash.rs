@@ -5,7 +5,7 @@
 //! `SCALECTL_TEST_CRASH_MARK` names: a test must see that mark, or it has proved nothing. Where
 //! `SCALECTL_TEST_CRASH_TRACE` names a file, every point that is passed is a line of it, and N counts
 //! these lines: those of this process and of the guards that it starts. Without it, N counts what
-//! one process passes.
+//! one process passes. With `SCALECTL_TEST_CRASH_PANIC` it panics there instead.
 
 use std::ffi::OsString;
 
@@ -117,6 +117,10 @@ pub fn hit(point: CrashPoint) {
     if let Ok(mark) = std::env::var("SCALECTL_TEST_CRASH_MARK") {
         std::fs::write(mark, point.as_str()).expect("BUG: the test's mark can be written");
     }
+    assert!(
+        std::env::var_os("SCALECTL_TEST_CRASH_PANIC").is_none(),
+        "BUG: a test asked for it\nin two lines"
+    );
     let this = rustix::process::getpid();
     rustix::process::kill_process(this, rustix::process::Signal::KILL)
         .expect("BUG: a process may kill itself");

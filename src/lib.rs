@@ -14,6 +14,7 @@ pub mod adapters;
 pub mod cli;
 pub mod crash;
 pub mod domain;
+pub mod files;
 pub mod ledger;
 pub mod ops;
 pub mod policy;

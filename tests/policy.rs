@@ -24,7 +24,7 @@ fn without_policy() -> World {
 
 fn put(world: &World, text: &str) -> Ran {
     world.write("rules.cedar", text);
-    world.json("policy put rules.cedar --reason test")
+    world.json("policy put rules.cedar --allow-lockout --reason test")
 }
 
 fn with(text: &str) -> World {

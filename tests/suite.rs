@@ -9,6 +9,7 @@ mod children;
 mod crash;
 mod disk_faults;
 mod durability;
+mod edges;
 mod example_actuators;
 mod fuzz;
 mod guard;

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use scalectl::domain::digest::sha256_hex;
 
 /// What each folder of `src/` may name with `crate::`, besides itself.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("domain", &[]),
     ("crash.rs", &[]),
+    ("files.rs", &[]),
     ("policy", &["domain"]),
-    ("ledger", &["domain", "crash"]),
-    ("actuator", &["domain", "crash"]),
+    ("ledger", &["domain", "crash", "files"]),
+    ("actuator", &["domain", "crash", "files"]),
     ("adapters", &["domain", "actuator"]),
-    ("ops", &["domain", "crash", "ledger", "policy", "actuator"]),
-    ("cli", &["domain", "ledger", "policy", "actuator", "adapters", "ops"]),
+    ("ops", &["domain", "crash", "files", "ledger", "policy", "actuator"]),
+    ("cli", &["domain", "files", "ledger", "policy", "actuator", "adapters", "ops"]),
 ];
 
 /// What the outside may take from layers that it otherwise reaches through `ops`.
@@ -64,7 +65,7 @@ const HOMES: [(&str, &[&str]); 23] = [
     ("rusqlite", &["ledger"]),
     ("rustls", &["ledger"]),
     ("rustls_native_certs", &["ledger"]),
-    ("rustix", &["actuator", "adapters", "cli", "crash.rs", "ledger"]),
+    ("rustix", &["actuator", "adapters", "cli", "crash.rs", "files.rs", "ledger"]),
     ("serde", &["actuator", "adapters", "cli", "domain", "ledger", "ops", "policy"]),
     ("serde_json", &["actuator", "adapters", "cli", "domain", "ledger", "ops", "policy"]),
     ("serde_path_to_error", &["domain"]),

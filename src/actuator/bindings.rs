@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::error::BindingError;
 use super::process::ChildSpec;
 use crate::domain::id::{ActuatorName, LedgerId};
+use crate::files;
 
 mod command;
 mod pin;
@@ -221,11 +222,7 @@ pub fn remove(
 /// Reads, changes and replaces the file, one process at a time, if there is a change.
 fn change(path: &Path, edit: impl FnOnce(&mut Stored) -> bool) -> Result<bool, BindingError> {
     let dir = dir_of(path);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(failed("creating the directory", dir))?;
+    files::make_private_dirs(dir).map_err(failed("creating the directory", dir))?;
     if !path.exists() {
         sync_ancestors(dir).map_err(failed("writing the directories above", dir))?;
     }
@@ -269,11 +266,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let written = File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)
+    let written = files::make_private_file(&temporary)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
@@ -287,7 +280,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 /// The file and its text; an empty one if there is none.
 fn load(path: &Path) -> Result<(Stored, String), BindingError> {
-    let text = match fs::read(path) {
+    let text = match files::read_settings(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let none = Stored { format_version: FORMAT_VERSION, ledger: BTreeMap::new() };

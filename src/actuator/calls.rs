@@ -13,9 +13,9 @@
 //! any crash of either, [`prove_end`] ends what is left; it means nothing on another host or boot,
 //! which the caller rules out ([`super::host::whereabouts`]).
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ use super::host::{Deadline, wall_now};
 use super::procfs::{self, Session};
 use crate::domain::id::CallId;
 use crate::domain::time::{DurationMs, Timestamp};
+use crate::files;
 
 /// Far more than the three lines of a guard.
 const FILE_BYTES_MAX: u64 = 16 * 1024;
@@ -94,9 +95,7 @@ impl PreparedCall {
     pub fn create(dir: &Path, call_id: &CallId) -> Result<Self, CallError> {
         let path = path_of(dir, call_id)?;
         prepare_dir(dir)?;
-        let mut options = File::options();
-        options.read(true).append(true).create_new(true).mode(0o600);
-        let file = options.open(&path).map_err(|source| match source.kind() {
+        let file = files::make_private_file(&path).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => CallError::Exists { path: path.clone() },
             _ => failed("creating the call file", &path)(source),
         })?;
@@ -117,11 +116,7 @@ impl PreparedCall {
 }
 
 fn prepare_dir(dir: &Path) -> Result<(), CallError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(failed("creating the directory of call files", dir))?;
+    files::make_private_dirs(dir).map_err(failed("creating the directory of call files", dir))?;
     let found = fs::metadata(dir).map_err(failed("inspecting the directory of call files", dir))?;
     let refuse = |why| Err(CallError::Unsafe { path: dir.to_owned(), why });
     if found.mode() & 0o022 != 0 {

@@ -125,6 +125,19 @@ pub fn install() -> Result<&'static Signals, SignalError> {
     Ok(INSTALLED.get_or_init(|| signals))
 }
 
+/// Takes signals over that would end this process in the middle of a write, or hide how its
+/// children end: beyond a limit of file sizes a write fails like any other (SIGXFSZ), and a child
+/// can be waited for where whoever started us ignores SIGCHLD, which is inherited.
+///
+/// Called once, first thing in `main`. Handlers do not outlive an exec, so every child begins with
+/// the default.
+pub fn withstand() {
+    for signal in [Signal::XFSZ, Signal::CHILD] {
+        // Without the handler all is as it was inherited.
+        let _ = signal_hook::flag::register(signal.as_raw(), Arc::default());
+    }
+}
+
 /// The notes, if the handlers are installed.
 pub fn installed() -> Option<&'static Signals> {
     INSTALLED.get()

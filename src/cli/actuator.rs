@@ -7,17 +7,19 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use super::app::App;
+use super::args::up_to;
+use super::escape::shell_line;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::table::{Cell, Column, Table, Tone};
 use crate::adapters::{exec, local};
-use crate::domain::id::{ActuatorName, WorkloadId};
+use crate::domain::id::{ActuatorName, ServiceName, WorkloadId};
 use crate::domain::scale::service::{Capabilities, RegisteredActuator};
 use crate::domain::time::DurationMs;
 use crate::ops::actuator_check::{Check, CheckPlan, Checked, LEDGER_OF_CHECKS};
-use crate::ops::actuator_put::{TypedCommand, actuator_bind, actuator_put};
+use crate::ops::actuator_put::{TIMEOUT_MAX, TypedCommand, actuator_bind, actuator_put};
 
 pub(super) const NOUN: Noun = Noun {
     name: "actuator",
@@ -105,10 +107,20 @@ struct LocalArgs {
     #[arg(long, value_name = "COMMAND")]
     command: String,
     /// How long a replica may take to end after TERM, before KILL
-    #[arg(long, value_name = "DURATION", default_value_t = local::GRACE_DEFAULT)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = call,
+        default_value_t = local::GRACE_DEFAULT
+    )]
     grace: DurationMs,
     /// How long a new replica must live to count as started
-    #[arg(long, value_name = "DURATION", default_value_t = local::SETTLE_DEFAULT)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = call,
+        default_value_t = local::SETTLE_DEFAULT
+    )]
     settle: DurationMs,
 }
 
@@ -126,6 +138,11 @@ struct ExecArgs {
     /// An exit code after which trying again does not help; may be repeated
     #[arg(long, value_name = "CODE")]
     terminal_exit: Vec<u8>,
+}
+
+/// What is a part of one call.
+fn call(text: &str) -> Result<DurationMs, String> {
+    up_to(TIMEOUT_MAX, text)
 }
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
@@ -157,6 +174,22 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
     let recorded = if registered.changed { Recorded::Yes } else { Recorded::No };
     let mut answer = shown(&registered.actuator).recorded(recorded);
     answer.changed = registered.changed;
+    if let Some(before) = &registered.replaced {
+        let services: Vec<&str> = before.services.iter().map(ServiceName::as_str).collect();
+        let mut back = vec!["actuator".to_owned(), "put".to_owned(), args.name.to_string()];
+        back.push("--".to_owned());
+        back.extend(before.words.iter().cloned());
+        answer = answer.warning(
+            "command_replaced",
+            format!(
+                "{} serves {} by another command from now on, and what the former one runs \
+                 stays as it is; back to that one: {}",
+                args.name,
+                services.join(", "),
+                shell_line(&app.problem_context().command(&back))
+            ),
+        );
+    }
     Ok(answer)
 }
 
@@ -236,10 +269,29 @@ fn show(args: &NameArgs, app: &mut App) -> Outcome {
     let actuator = found.ok_or_else(|| {
         crate::domain::scale::rejection::Rejection::NoSuchActuator { name: args.name.to_string() }
     })?;
-    let here = session.is_bound_here(&actuator.name);
-    Ok(shown(&actuator)
-        .noun("bound_here", &here)
-        .line(format!("  bound      {}", if here { "on this host" } else { "not on this host" })))
+    let words = session.bound_words(&actuator.name);
+    let is_set = |name: &&String| app.environment.get(name).is_some();
+    let (set, unset): (Vec<&String>, Vec<&String>) = actuator.environment.iter().partition(is_set);
+    let named = |names: &[&String]| {
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ")
+        }
+    };
+    let mut answer = shown(&actuator)
+        .noun("bound_here", &words.is_some())
+        .noun("command", &words)
+        .noun("unset_here", &unset);
+    answer = match &words {
+        Some(words) => answer
+            .line("  bound      on this host")
+            .line(format!("  command    {}", shell_line(words))),
+        None => answer.line("  bound      not on this host"),
+    };
+    Ok(answer
+        .line(format!("  sees       {}", named(&set)))
+        .line(format!("  unset here {}", named(&unset))))
 }
 
 fn run_bundled(bundled: Bundled, app: &App) -> Outcome {

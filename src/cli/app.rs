@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::whole_number;
+use super::args::{up_to, whole_number};
 use super::chosen::{Chosen, note_clear_text};
 use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
@@ -16,7 +16,7 @@ use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::provenance::{Claim, Provenance};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
-use crate::ledger::{CreateOptions, Ledger, OpenOptions};
+use crate::ledger::{CreateOptions, LOCK_TIMEOUT_MAX, Ledger, OpenOptions};
 use crate::ops::clock::Clock;
 use crate::ops::{Place, Session, mint};
 
@@ -43,15 +43,20 @@ pub(crate) struct Globals {
     /// What varies between runs of the same wish: a commit, a ticket. Never compared
     #[arg(long = "ref", global = true, value_name = "TEXT", help_heading = "Everywhere")]
     pub(crate) reference: Option<String>,
-    /// How long to wait for another writer of the ledger
+    /// How long to wait for another writer of the ledger, up to 24h
     #[arg(
         long,
         global = true,
         value_name = "DURATION",
         default_value = "5s",
+        value_parser = lock_timeout,
         help_heading = "Everywhere"
     )]
     pub(crate) lock_timeout: DurationMs,
+}
+
+fn lock_timeout(text: &str) -> Result<DurationMs, String> {
+    up_to(LOCK_TIMEOUT_MAX, text)
 }
 
 /// The word of `--output`.
@@ -104,6 +109,14 @@ impl Environment {
     /// The same as text; what is not UTF-8 is taken as not set.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str)
+    }
+
+    /// A variable of ours that is set and is not UTF-8. What it says would be dropped silently; the
+    /// ledger's may be any path.
+    pub(crate) fn garbled(&self) -> Option<String> {
+        let is_ours = |name: &str| name.starts_with("SCALECTL_") && name != "SCALECTL_LEDGER";
+        let mut names = self.0.iter().filter(|(_, value)| value.to_str().is_none());
+        names.find_map(|(name, _)| name.to_str().filter(|name| is_ours(name)).map(str::to_owned))
     }
 
     /// A directory of the XDG base directories: the variable where it is absolute, else below HOME.
@@ -285,7 +298,12 @@ impl App {
             context.ledger = Some(format!("{}, {}", chosen.shown, chosen.why));
         }
         if let Some(session) = self.opened() {
-            context.recorded = if session.recorded { Recorded::Yes } else { Recorded::No };
+            context.recorded = match session.recorded {
+                // Also of what a refusal leaves: its row may be there.
+                _ if session.ledger.is_poisoned() => Recorded::Unknown,
+                true => Recorded::Yes,
+                false => Recorded::No,
+            };
             context.applied = super::view::applied(session.effect);
         }
         context.verb.clone_from(&self.verb);
@@ -330,6 +348,17 @@ impl App {
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
         let problem = fault.into_problem(&self.problem_context());
+        let word = self.globals.ledger.as_deref().filter(|word| !word.contains(['/', '.']));
+        if let (Some(word), "ledger_missing", Ok(config)) =
+            (word, problem.code.as_str(), self.config_dir())
+        {
+            let file = config.join("config.toml");
+            let text = format!(
+                "{word} is no name in {} ([ledgers] {word} = \"PATH\"), so it was taken for a file",
+                file.display()
+            );
+            return problem.fact("name", text);
+        }
         let is_ci = self.environment.get("CI").is_some();
         if problem.code == "ledger_missing" && is_ci {
             let note = "this is a CI runner: a ledger made here would know nothing of earlier runs";
@@ -340,12 +369,14 @@ impl App {
 }
 
 fn no_home(variable: &str) -> Fault {
-    Fault::usage("no_home", format!("neither HOME nor {variable} is set"))
+    Problem::usage("no_home", format!("neither HOME nor {variable} is set"))
+        .hint("set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME, to an absolute path")
+        .into()
 }
 
 fn own_exe() -> Result<PathBuf, Fault> {
     std::env::current_exe()
-        .map_err(|error| Fault::internal(format!("this binary cannot be found: {error}")))
+        .map_err(|error| Fault::host(format!("this binary cannot be found: {error}")))
 }
 
 /// The name of a user id, from `/etc/passwd`; the number where there is none.

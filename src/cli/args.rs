@@ -3,6 +3,8 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
+use crate::domain::time::{DurationMs, InvalidDuration};
+
 /// A whole number in digits. A sign would look like a relative count, and there are none.
 pub(super) fn whole_number(text: &str) -> Result<u64, String> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -10,6 +12,25 @@ pub(super) fn whole_number(text: &str) -> Result<u64, String> {
         return Err("a whole number in digits; counts are absolute".to_owned());
     }
     text.parse().map_err(|_| "a number that is too large".to_owned())
+}
+
+/// A duration of a flag that has a longest one.
+pub(super) fn up_to(max: DurationMs, text: &str) -> Result<DurationMs, String> {
+    let duration: DurationMs = text.parse().map_err(|error: InvalidDuration| error.to_string())?;
+    if duration > max {
+        return Err(format!("at most {max}"));
+    }
+    Ok(duration)
+}
+
+/// What of a service lasts a day at most.
+pub(super) fn day(text: &str) -> Result<DurationMs, String> {
+    up_to(DurationMs::from_secs(86_400), text)
+}
+
+/// How long a line may wait for what it is about: a month is for ever.
+pub(super) fn wait(text: &str) -> Result<DurationMs, String> {
+    up_to(DurationMs::from_secs(31 * 86_400), text)
 }
 
 /// Whether a line says nothing that only a new wish can have: it may then go on with an older one.

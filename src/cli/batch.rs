@@ -56,7 +56,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         return Err(Fault::usage("contradiction", "a batch answers in ndjson, a line for a line"));
     }
     app.globals.output = OutputFormat::Ndjson;
-    let signals = signals::install().map_err(|error| Fault::internal(error.to_string()))?;
+    let signals = signals::install().map_err(|error| Fault::host(error.to_string()))?;
     let unreadable = |error: std::io::Error| {
         Fault::usage("document_unreadable", format!("reading {}: {error}", args.file.display()))
     };

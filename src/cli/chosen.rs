@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::app::{App, os_user};
 use super::escape::without_password;
 use super::fault::Fault;
+use crate::files;
 use crate::ledger::{Location, ServerAddress, Surroundings};
 use crate::ops::session::Session;
 
@@ -86,7 +87,7 @@ impl App {
             return Ok(None);
         }
         let file = self.config_dir()?.join("config.toml");
-        let text = match std::fs::read_to_string(&file) {
+        let text = match files::read_settings_text(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {

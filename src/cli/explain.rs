@@ -35,7 +35,7 @@ struct ExplainArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = ExplainArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.what.contains('=') {
-        return plan::of_wish(app, &args.what, args.wish, may_resume(matches));
+        return plan::of_wish(app, &args.what, args.wish, may_resume(matches), None);
     }
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
@@ -181,17 +181,17 @@ fn ways_out(execution: &Execution) -> Vec<(String, &'static str)> {
                 "look it up, fence it, read it; no blind second call",
             ),
             way(
-                format!("scalectl settle {name} --applied --reason …"),
+                format!("scalectl settle {name} --applied --reason TEXT"),
                 "needs a reading of the wished count",
             ),
             way(
-                format!("scalectl settle {name} --not-applied --reason …"),
+                format!("scalectl settle {name} --not-applied --reason TEXT"),
                 "then the same key may be tried again",
             ),
         ],
         Phase::Failed { .. } => vec![
             way(format!("scalectl actuate {name}"), "the next attempt, once its time has come"),
-            way(format!("scalectl intent abandon {name} --reason …"), "end it"),
+            way(format!("scalectl intent abandon {name} --reason TEXT"), "end it"),
         ],
         Phase::Succeeded | Phase::Observed => {
             vec![way(format!("scalectl observe {name} --wait"), "confirm it")]

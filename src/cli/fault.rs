@@ -11,6 +11,8 @@ use crate::ledger::{ErrorClass, LedgerError};
 use crate::ops::OpError;
 use crate::policy::PolicyError;
 
+const EXHAUSTED: &str = "make room for it (descriptors: ulimit -n), then run this same line again";
+
 /// What a verb ends with, where it does not end well.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -27,6 +29,11 @@ impl Fault {
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::Problem(Box::new(Problem::internal(message)))
+    }
+
+    /// 20: the system did not give what every command needs.
+    pub(crate) fn host(message: impl Into<String>) -> Self {
+        Problem::new("host_exhausted", Exit::Unavailable, message).hint(EXHAUSTED).into()
     }
 
     pub(crate) fn into_problem(self, context: &ProblemContext) -> Problem {
@@ -117,12 +124,8 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 None => what,
             }
         }
-        OpError::Call(error) => {
-            Problem::new("call_file", Exit::Unavailable, error.to_string()).applied(context)
-        }
-        OpError::Host(error) => {
-            Problem::new("host_unknown", Exit::Unavailable, error.to_string()).applied(context)
-        }
+        OpError::Call(error) => of_call(&error, context),
+        OpError::Host(error) => of_host(&error, context),
         OpError::TimedOut { what, waited, key } => {
             let problem = Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
             match key {
@@ -144,6 +147,35 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         }
         OpError::Internal { what } => Problem::internal(what),
     }
+}
+
+fn of_call(error: &CallError, context: &ProblemContext) -> Problem {
+    let hint = match error {
+        CallError::Unsafe { .. } => {
+            "let it be this user's alone (chown, chmod 700), then run this same line again"
+        }
+        CallError::Nonsense { .. } => {
+            "it proves nothing, so it is left as it is: look at it, and move it away"
+        }
+        CallError::Survivors { .. } | CallError::Alive(_) => {
+            "what is left of the call must end first; then run this same line again"
+        }
+        CallError::Unnameable(_)
+        | CallError::Io { .. }
+        | CallError::Exists { .. }
+        | CallError::NotStarted { .. } => {
+            "let this user write there, or make room, then run this same line again"
+        }
+    };
+    let problem = Problem::new("call_file", Exit::Unavailable, error.to_string());
+    problem.applied(context).hint(hint).again(context)
+}
+
+fn of_host(error: &HostError, context: &ProblemContext) -> Problem {
+    Problem::new("host_unknown", Exit::Unavailable, error.to_string())
+        .applied(context)
+        .hint("let this user read it (/proc must be mounted), then run this same line again")
+        .again(context)
 }
 
 fn cut(line: &str) -> String {
@@ -170,7 +202,13 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
     if let LedgerError::CommitUnknown { command_id, .. }
     | LedgerError::Poisoned { command_id, .. } = error
     {
-        return Problem::unknown_commit(context, command_id, error.to_string(), false);
+        let problem = Problem::unknown_commit(context, command_id, error.to_string(), false);
+        if let LedgerError::CommitUnknown { was_moved: true, .. } = error {
+            return Problem { code: error.code().to_owned(), ..problem }.hint(
+                "nothing more was written or called; once its file has its name again, ask it",
+            );
+        }
+        return problem;
     }
     let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();
     let problem = |hint: &str| {
@@ -198,6 +236,7 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {
             problem("run this same line again once the server can be reached").again(context)
         }
+        LedgerError::Exhausted { .. } => problem(EXHAUSTED).again(context),
         LedgerError::Full { .. } => {
             problem("make room on its disk, then run this same line again").again(context)
         }
@@ -228,6 +267,17 @@ const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
             Some("let this user write the ledger, its directory and its side files")
         }
         LedgerError::NetworkFileSystem { .. } => Some("keep the ledger on a disk of this host"),
+        LedgerError::HardLinked { .. } => Some(
+            "with no scalectl at work, remove the name that has no -wal beside it; where both have \
+             one, hold a copy of each with its -wal against its events first (scalectl verify)",
+        ),
+        LedgerError::NotAFile { .. } => Some(
+            "name the file of a ledger with --ledger or SCALECTL_LEDGER, or make one with init",
+        ),
+        LedgerError::Foreign { .. } => Some(
+            "nothing was changed; name another file with --ledger or SCALECTL_LEDGER, or put a \
+             sound copy in its place",
+        ),
         _ => None,
     }
 }
@@ -247,7 +297,23 @@ fn of_binding(error: &BindingError, context: &ProblemContext) -> Problem {
             Problem::usage("invalid_command", error.to_string())
         }
         BindingError::Unsafe { .. } | BindingError::Malformed { .. } | BindingError::Io { .. } => {
-            Problem::new("bindings_unusable", Exit::NotFound, error.to_string()).applied(context)
+            let hint = match error {
+                BindingError::Unsafe { .. } => {
+                    "let it be yours, and writable by nobody else (chown, chmod go-w), then run \
+                     this same line again"
+                }
+                BindingError::Malformed { .. } => {
+                    "mend that line; or move the file away, and bind each actuator anew. Which \
+                     there are is listed by"
+                }
+                _ => "let this user read and write it as a file, then run this same line again",
+            };
+            let problem = Problem::new("bindings_unusable", Exit::NotFound, error.to_string());
+            let problem = problem.applied(context).hint(hint);
+            if matches!(error, BindingError::Malformed { .. }) {
+                return problem.run(context.command(&["actuator", "list"]));
+            }
+            problem.again(context)
         }
     }
 }

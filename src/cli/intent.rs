@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 
 use super::app::App;
-use super::args::whole_number;
+use super::args::{wait, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
@@ -74,7 +74,7 @@ pub(super) struct WishArgs {
     #[arg(long, value_name = "EPOCH.TOKEN")]
     pub(super) fence: Option<String>,
     /// How long the fence of this wish lives
-    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "1h")]
     pub(super) valid_for: DurationMs,
     /// Wait behind what is in flight instead of being refused
     #[arg(long)]

@@ -7,6 +7,7 @@ use super::app::App;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Format, Out};
+use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use crate::domain::id::{CommandId, ServiceName};
 use crate::domain::time::{DurationMs, Timestamp};
@@ -54,6 +55,31 @@ struct LogArgs {
     limit: usize,
 }
 
+/// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
+const KINDS: [&str; 21] = [
+    "ledger_created",
+    "actuator_registered",
+    "policy_set",
+    "refused",
+    "service_registered",
+    "target_bound",
+    "intent_proposed",
+    "intent_accepted",
+    "intent_superseded",
+    "intent_withdrawn",
+    "lease_acquired",
+    "lease_renewed",
+    "lease_released",
+    "attempt_started",
+    "result_recorded",
+    "attempt_lost",
+    "call_ended",
+    "target_fenced",
+    "reading_recorded",
+    "observation_recorded",
+    "late_result_kept",
+];
+
 fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
     let Some(word) = word else {
         return Ok(None);
@@ -74,6 +100,14 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let key = args.key.as_deref().map(|word| app.key(word)).transpose()?;
     for service in &args.services {
         app.session()?.load_service(service)?;
+    }
+    if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
+        let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));
+        let problem = match super::mistyped::nearest(kind, KINDS) {
+            Some(near) => problem.fact("did you mean", near),
+            None => problem,
+        };
+        return Err(problem.fact("kinds", KINDS.join(" ")).into());
     }
     let now = app.session()?.now();
     let mut streams: Vec<Stream> = args.services.iter().cloned().map(Stream::Service).collect();

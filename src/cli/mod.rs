@@ -6,8 +6,10 @@
 
 mod app;
 mod args;
+mod bug;
 mod chosen;
 mod fault;
+mod mistyped;
 mod noun;
 mod record;
 mod unwell;
@@ -98,14 +100,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let line: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let look = Look::of_stdout(environment.text("NO_COLOR"), environment.text("TERM"));
     let mut out = Out::process(format_of(&line), look);
-    let exit = match parsed(&args) {
+    let is_traced = environment.get("RUST_BACKTRACE").is_some_and(|word| word != "0");
+    let exit = bug::answered(is_traced, &mut out, |out| match parsed(&args) {
         Ok(Parsed::Help(text)) => {
             out.lines(&text);
             exit::Exit::Ok
         }
-        Ok(Parsed::Verb(noun, matches)) => verb(noun, matches, environment, line, &mut out),
+        Ok(Parsed::Verb(noun, matches)) => verb(noun, matches, environment, line, out),
         Err(problem) => out.answer(&Answer::failed(*problem)),
-    };
+    });
     out.finish(exit).into()
 }
 
@@ -118,8 +121,16 @@ fn verb(
 ) -> exit::Exit {
     let globals = match Globals::from_arg_matches_mut(&mut matches) {
         Ok(globals) => globals,
-        Err(error) => return out.answer(&Answer::failed(usage_of(&error))),
+        Err(error) => {
+            let words: Vec<OsString> = line.iter().map(OsString::from).collect();
+            return out.answer(&Answer::failed(mistyped::said(usage_of(&error), &words)));
+        }
     };
+    if let Some(name) = environment.garbled() {
+        let problem = Problem::usage("invalid_environment", format!("{name} is not UTF-8"))
+            .hint("set it to text, or take it away with unset");
+        return out.answer(&Answer::failed(problem));
+    }
     let words = words_of(noun, &matches);
     if let Some(first) = line.first_mut() {
         "scalectl".clone_into(first);
@@ -131,7 +142,8 @@ fn verb(
         Ok(answer) => answer,
         Err(fault) => {
             let current = fault.head().and_then(view::current);
-            let mut answer = Answer::failed(app.problem(fault));
+            let problem = app.problem(fault);
+            let mut answer = Answer::failed(app.meant(problem));
             answer.current = current;
             answer
         }
@@ -195,7 +207,7 @@ fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
     let mut command = base().subcommand(noun.command());
     let parsed = match command.try_get_matches_from_mut(args) {
         Ok(matches) => Ok(Parsed::Verb(noun, matches)),
-        Err(error) => help_or_problem(&error),
+        Err(error) => help_or_problem(&error, args),
     };
     leave_to_the_system(command);
     parsed
@@ -232,7 +244,7 @@ fn without_noun(args: &[OsString], first: Option<usize>) -> Result<Parsed, Box<P
     }
     match whole_command().try_get_matches_from(args) {
         Ok(_) => Ok(Parsed::Help(overview())),
-        Err(error) => help_or_problem(&error),
+        Err(error) => help_or_problem(&error, args),
     }
 }
 
@@ -246,17 +258,17 @@ fn help_of(words: &[OsString]) -> Result<Parsed, Box<Problem>> {
     line.push("--help".into());
     match whole_command().try_get_matches_from(line) {
         Ok(_) => Ok(Parsed::Help(overview())),
-        Err(error) => help_or_problem(&error),
+        Err(error) => help_or_problem(&error, &[]),
     }
 }
 
-fn help_or_problem(error: &clap::Error) -> Result<Parsed, Box<Problem>> {
+fn help_or_problem(error: &clap::Error, args: &[OsString]) -> Result<Parsed, Box<Problem>> {
     use clap::error::ErrorKind;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             Ok(Parsed::Help(error.render().to_string()))
         }
-        _ => Err(Box::new(usage_of(error))),
+        _ => Err(Box::new(mistyped::said(usage_of(error), args))),
     }
 }
 
@@ -277,7 +289,7 @@ fn usage_of(error: &clap::Error) -> Problem {
             problem = problem.fact("tip", tip.to_owned());
         }
     }
-    problem.hint("every flag is shown by the same words with --help")
+    problem
 }
 
 /// An error of clap inside a verb, where a value could not be taken apart.
@@ -304,11 +316,12 @@ pub fn whole_command() -> Command {
 
 /// `scalectl` alone.
 fn overview() -> String {
-    let mut text = format!("{ABOUT}\n\n");
+    let mut text = format!("{ABOUT}\n");
     for group in GROUPS {
-        let nouns = NOUNS.iter().filter(|noun| noun.group == group && !noun.hidden);
-        let names: Vec<&str> = nouns.map(|noun| noun.name).collect();
-        text.extend([format!("{group:<13} "), names.join("  "), "\n".to_owned()]);
+        text.extend(["\n", group, "\n"]);
+        for noun in NOUNS.iter().filter(|noun| noun.group == group && !noun.hidden) {
+            text.extend([format!("  {:<12} {}\n", noun.name, noun.about)]);
+        }
     }
     text.push_str("\nStart: scalectl quickstart        Help: scalectl help COMMAND\n");
     text
@@ -316,5 +329,5 @@ fn overview() -> String {
 
 /// Handlers for Ctrl-C and its like, before anything that waits or calls.
 fn install_signals() -> Result<(), Fault> {
-    signals::install().map(|_| ()).map_err(|error| Fault::internal(error.to_string()))
+    signals::install().map(|_| ()).map_err(|error| Fault::host(error.to_string()))
 }

@@ -3,6 +3,7 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
+use super::args::wait;
 use super::exit::Exit;
 use super::intent::KeyArg;
 use super::noun::{Noun, Outcome};
@@ -28,7 +29,7 @@ struct ObserveArgs {
     #[arg(long)]
     wait: bool,
     /// How long to wait for that
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "10m")]
     timeout: DurationMs,
 }
 

@@ -16,6 +16,8 @@ use super::problem::Problem;
 use super::table::{Look, Table};
 use crate::domain::id::LedgerId;
 
+mod last;
+
 /// The version of the answer's shape.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -317,17 +319,19 @@ struct Sink {
     writer: Box<dyn Write + Send>,
     failure: Option<io::Error>,
     is_closed: bool,
+    is_begun: bool,
 }
 
 impl Sink {
     fn new(writer: impl Write + Send + 'static) -> Self {
-        Self { writer: Box::new(writer), failure: None, is_closed: false }
+        Self { writer: Box::new(writer), failure: None, is_closed: false, is_begun: false }
     }
 
     fn write(&mut self, text: &str) {
         if self.is_closed || text.is_empty() {
             return;
         }
+        self.is_begun = true;
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         if let Err(error) = written {
             self.is_closed = true;
@@ -390,19 +394,6 @@ impl Out {
     /// Says what is going on, on stderr.
     pub fn progress(&mut self, text: &str) {
         self.stderr.write(&ended(&escape_lines(text)));
-    }
-
-    /// The exit code, unless stdout could not be written for another reason than a closed reader.
-    pub fn finish(mut self, exit: Exit) -> Exit {
-        let Some(failure) = self.stdout.failure.take() else {
-            return exit;
-        };
-        let what =
-            format!("the answer (exit {}) could not be written to stdout: {failure}", exit.code());
-        let problem = Problem::new("answer_not_written", Exit::Internal, what)
-            .hint("what was recorded stays recorded: the same line answers again");
-        self.stderr.write(&problem.text_without_applied());
-        if exit == Exit::Ok { Exit::Internal } else { exit }
     }
 }
 

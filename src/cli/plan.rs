@@ -12,6 +12,7 @@ use super::problem::Problem;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use super::view;
+use crate::domain::id::ControllerId;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::{Reports, Verdict, fresh_count};
 use crate::domain::scale::standing;
@@ -35,15 +36,24 @@ struct PlanArgs {
     wish: String,
     #[command(flatten)]
     put: WishArgs,
+    /// Who would act; the registered writer by default
+    #[arg(long, value_name = "NAME")]
+    controller: Option<ControllerId>,
 }
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = PlanArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    of_wish(app, &args.wish, args.put, may_resume(matches))
+    of_wish(app, &args.wish, args.put, may_resume(matches), args.controller.as_ref())
 }
 
 /// The plan of a wish: `plan web=5` and `explain web=5`. A plan needs no reason.
-pub(super) fn of_wish(app: &mut App, wish: &str, mut put: WishArgs, may_resume: bool) -> Outcome {
+pub(super) fn of_wish(
+    app: &mut App,
+    wish: &str,
+    mut put: WishArgs,
+    may_resume: bool,
+    controller: Option<&ControllerId>,
+) -> Outcome {
     let (service, replicas) = wish_of(wish)?;
     if put.reason.is_none() && app.environment.text("SCALECTL_REASON").is_none() {
         put.reason = Some("plan".to_owned());
@@ -51,7 +61,7 @@ pub(super) fn of_wish(app: &mut App, wish: &str, mut put: WishArgs, may_resume: 
     let (put, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
     super::install_signals()?;
     let now = app.session()?.now();
-    let plan = plan(app.session()?, Wished { put, is_keyed, may_resume })?;
+    let plan = plan(app.session()?, Wished { put, is_keyed, may_resume }, controller)?;
     Ok(answer(app, &format!("{service}={replicas}"), &plan, now))
 }
 

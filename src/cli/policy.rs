@@ -18,7 +18,7 @@ use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::Replicas;
 use crate::domain::scale::policy::PolicyAction;
 use crate::ops::policy_put::policy_put;
-use crate::ops::policy_test::{Question, policy_test, stored_policy};
+use crate::ops::policy_test::{Question, Tested, policy_test, stored_policy};
 use crate::policy::{PolicySource, RuleOutcome, template};
 
 pub(super) const NOUN: Noun = Noun {
@@ -50,6 +50,9 @@ struct PutArgs {
     /// The digest that you believe holds, or its beginning; empty for none
     #[arg(long, value_name = "DIGEST")]
     expect_digest: Option<String>,
+    /// It does not let you replace it again, and is meant
+    #[arg(long)]
+    allow_lockout: bool,
     /// Why [env: SCALECTL_REASON]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -82,7 +85,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Put(args) => put(&args, app),
         Verb::Show => show(app),
         Verb::Test(args) => test(&args, app),
-        Verb::Template(args) => print_template(&args),
+        Verb::Template(args) => print_template(&args, app),
     }
 }
 
@@ -97,7 +100,8 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         sources.push(PolicySource { file: name, text });
     }
-    let done = policy_put(app.session()?, &sources, args.expect_digest.as_deref())?;
+    let done =
+        policy_put(app.session()?, &sources, args.expect_digest.as_deref(), args.allow_lockout)?;
     let mut answer = Answer::ok()
         .recorded(if done.changed { Recorded::Yes } else { Recorded::No })
         .noun("policy", &json!({"digest": done.policy.digest, "rules": done.policy.rules}))
@@ -153,7 +157,7 @@ fn test(args: &TestArgs, app: &mut App) -> Outcome {
         action,
         os_user: args.os_user.clone(),
     };
-    let explained = policy_test(app.session()?, &question)?;
+    let Tested { current, explained } = policy_test(app.session()?, &question)?;
     let mut table = Table::new([
         Column::left("ACTION"),
         Column::left("RULE"),
@@ -218,7 +222,8 @@ fn test(args: &TestArgs, app: &mut App) -> Outcome {
         ),
     };
     let decisions: Vec<_> = explained.iter().map(|explanation| &explanation.answer).collect();
-    let answer = answer.noun("decisions", &decisions).noun("rules", &views);
+    let answer = with_question(answer.noun("decisions", &decisions), &question, current);
+    let answer = answer.noun("rules", &views);
     Ok(if table.is_empty() {
         answer.line("no policy is set")
     } else {
@@ -226,7 +231,30 @@ fn test(args: &TestArgs, app: &mut App) -> Outcome {
     })
 }
 
-fn print_template(args: &TemplateArgs) -> Outcome {
+/// What was asked, and whether it is a change at all.
+fn with_question(answer: Answer, question: &Question, current: Option<Replicas>) -> Answer {
+    let answer = answer
+        .noun("asked", &json!({"current": current, "desired": question.desired}))
+        .line(asked_about(question, current));
+    if current == Some(question.desired) && question.action.is_none() {
+        let text = "nothing would change: ask about another count with --current";
+        return answer.warning("no_change", text);
+    }
+    answer
+}
+
+/// What was asked, for people: from which count to which.
+fn asked_about(question: &Question, current: Option<Replicas>) -> String {
+    let from = current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let whence = match (question.current, current) {
+        (Some(_), _) => "current as said",
+        (None, Some(_)) => "current as last read; another: --current N",
+        (None, None) => "current not known; say it: --current N",
+    };
+    format!("{} {from} → {} ({whence})", question.service, question.desired)
+}
+
+fn print_template(args: &TemplateArgs, app: &App) -> Outcome {
     let user = os_user(rustix::process::getuid().as_raw());
     let templates = template::templates(&user);
     let Some(name) = &args.name else {
@@ -240,11 +268,15 @@ fn print_template(args: &TemplateArgs) -> Outcome {
     };
     let found = templates.iter().find(|template| template.name == name.as_str());
     let found = found.ok_or_else(|| {
-        Fault::from(Problem::new(
-            "template_not_found",
-            Exit::NotFound,
-            format!("there is no template {name:?}"),
-        ))
+        let what = format!("there is no template {name:?}");
+        let problem = Problem::new("template_not_found", Exit::NotFound, what);
+        let names = templates.iter().map(|template| template.name);
+        let problem = match super::mistyped::nearest(name, names) {
+            Some(near) => problem.fact("did you mean", near),
+            None => problem,
+        };
+        let list = app.problem_context().command(&["policy", "template"]);
+        Fault::from(problem.hint("those that there are are listed by").run(list))
     })?;
     let mut answer = Answer::ok()
         .noun("template", &json!({"name": found.name, "text": found.text}))

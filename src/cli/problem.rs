@@ -127,6 +127,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The way on, as commands to paste: each an argument vector.
     pub next: Vec<Vec<String>>,
+    /// The name that is not there, where one is not.
+    pub subject: Option<String>,
 }
 
 /// Which signal ended the command.
@@ -160,6 +162,7 @@ impl Problem {
             applied: Applied::No,
             hint: None,
             next: Vec::new(),
+            subject: None,
         }
     }
 
@@ -210,8 +213,11 @@ impl Problem {
         let what = format!("this host has no command for actuator {name}");
         Self::new("actuator_not_bound", Exit::NotFound, what)
             .applied(context)
-            .hint("bind the command that reaches the same target from this host")
-            .run(context.command(&["actuator", "bind", name.as_str(), "--", "…"]))
+            .hint(format!(
+                "bind the command that reaches the same target from this host (actuator bind \
+                 {name} -- COMMAND); what it must be able to do is shown by"
+            ))
+            .run(context.command(&["actuator", "show", name.as_str()]))
     }
 
     /// 10: the command of an actuator is not what was bound on this host.

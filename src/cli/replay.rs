@@ -4,6 +4,7 @@ use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::app::App;
+use super::args::wait;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
@@ -49,7 +50,7 @@ struct ReplayArgs {
     #[arg(long)]
     wait: bool,
     /// How long to wait for that
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "10m")]
     timeout: DurationMs,
 }
 

@@ -3,14 +3,14 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
-use super::args::{may_resume, whole_number};
+use super::args::{may_resume, wait, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::{plan, view};
-use crate::domain::id::{ControllerId, InvalidIdentifier, ServiceName};
+use crate::domain::id::{ControllerId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
@@ -50,7 +50,7 @@ struct ScaleArgs {
     #[arg(long, conflicts_with_all = ["timeout"])]
     no_wait: bool,
     /// How long to wait for all of it
-    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "10m")]
     timeout: DurationMs,
     /// Who acts; the registered writer by default
     #[arg(long, value_name = "NAME")]
@@ -72,7 +72,7 @@ pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
     let refuse = || {
         Fault::from(
             super::problem::Problem::usage("invalid_wish", format!("{word:?} is no wish"))
-                .hint("write NAME=N with a whole number, such as web=3; no relative counts"),
+                .hint(how_to_wish(word)),
         )
     };
     let (name, count) = word.split_once('=').ok_or_else(refuse)?;
@@ -83,10 +83,22 @@ pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
     Ok((service, count))
 }
 
+fn how_to_wish(word: &str) -> String {
+    let name = word.split('=').next().filter(|name| name.parse::<ServiceName>().is_ok());
+    let name = name.unwrap_or("web");
+    format!("write NAME=N with a whole number, such as {name}=3; no relative counts")
+}
+
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.dry_run {
-        return plan::of_wish(app, &args.wish, args.put, may_resume(matches));
+        return plan::of_wish(
+            app,
+            &args.wish,
+            args.put,
+            may_resume(matches),
+            args.controller.as_ref(),
+        );
     }
     let (service, replicas) = wish_of(&args.wish)?;
     let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
@@ -110,9 +122,30 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         },
     };
     let wait = request.wait;
+    let key = request.wished.put.key().clone();
     let session = app.session()?;
-    let scaled = scale(session, request, &mut |line| out.progress(&format!("  {line}")))?;
-    Ok(answer_of(app, &scaled, wait, &args.wish))
+    match scale(session, request, &mut |line| out.progress(&format!("  {line}"))) {
+        Ok(scaled) => Ok(answer_of(app, &scaled, wait, &args.wish)),
+        Err(error) => Err(with_waiting_wish(app, error.into(), &key)),
+    }
+}
+
+/// A fault of a line whose wish is recorded and has not started: it waits, and a later line would
+/// carry it out.
+fn with_waiting_wish(app: &mut App, fault: Fault, key: &ExecutionKey) -> Fault {
+    let has_put = app.opened().is_some_and(|session| session.recorded);
+    let waiting = app.session().ok().filter(|_| has_put);
+    let waiting = waiting.and_then(|session| session.load(key).ok());
+    let problem = app.problem(fault);
+    let Some((_, execution)) = waiting.filter(|(_, own)| own.phase == Phase::Accepted) else {
+        return problem.into();
+    };
+    let name = format!("{}@{}", execution.intent.service, execution.revision());
+    let withdraw = app.problem_context().command(&["intent", "withdraw", &name]);
+    problem
+        .fact("waits", format!("{name} is recorded and waits; the last line below takes it back"))
+        .run(withdraw)
+        .into()
 }
 
 fn ready_exit(report: &Report, readiness: Readiness) -> Exit {

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::args::whole_number;
+use super::args::{day, whole_number};
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
@@ -15,10 +15,12 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, MaxAttempts, OutOfRange, Replicas, RequiredReadings,
     RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
+use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::{
     ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredMode, TargetMatch,
 };
 use crate::domain::time::DurationMs;
+use crate::ledger::ExecutionFilter;
 use crate::ops::service_bind::service_bind;
 use crate::ops::service_put::{ServiceChange, service_put};
 
@@ -96,7 +98,7 @@ struct PutArgs {
         value_parser = ["retry_same_key", "observe_first", "halt"], help_heading = "Confirmation")]
     on_unknown: Option<String>,
     /// How long a late effect is waited for after an unknown call [default: 60s; local: 0s]
-    #[arg(long, value_name = "DURATION", help_heading = "Confirmation")]
+    #[arg(long, value_name = "DURATION", value_parser = day, help_heading = "Confirmation")]
     quiet: Option<DurationMs>,
     /// Whether a reduction needs evidence
     #[arg(long, value_name = "WHAT", value_parser = ["required", "none"],
@@ -186,20 +188,16 @@ fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
             };
             let number = number.parse().map_err(|_| refuse())?;
             let readings = bounded(Some(number), RequiredReadings::new)?;
-            (readings, Some(interval.parse::<DurationMs>().map_err(|_| refuse())?))
+            (readings, Some(day(interval).map_err(|_| refuse())?))
         }
     };
-    let cooldown =
-        match args.cooldown.as_deref() {
-            None => None,
-            Some("none") => Some(None),
-            Some(text) => Some(Some(text.parse::<DurationMs>().map_err(|error| {
-                Fault::usage("invalid_duration", format!("--cooldown {error}"))
-            })?)),
-        };
-    if cooldown.flatten().is_some_and(|cooldown| cooldown > DurationMs::from_secs(86_400)) {
-        return Err(Fault::usage("invalid_duration", "a cooldown is at most 1d"));
-    }
+    let cooldown = match args.cooldown.as_deref() {
+        None => None,
+        Some("none") => Some(None),
+        Some(text) => Some(Some(day(text).map_err(|error| {
+            Fault::usage("invalid_duration", format!("--cooldown {text}: {error}"))
+        })?)),
+    };
     let mut labels = BTreeMap::new();
     for label in &args.labels {
         let (name, value) =
@@ -249,6 +247,11 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         .name(args.name.as_str());
     answer.changed = done.changed;
     answer.current = view::current(&done.head);
+    if done.changed && done.before.is_some() {
+        for (code, text) in stranded(&args.name, app)? {
+            answer = answer.warning(code, text);
+        }
+    }
     let Some(registration) = &done.head.registration else {
         return Ok(answer);
     };
@@ -273,6 +276,27 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         }
     };
     Ok(answer)
+}
+
+/// The wishes that were made for the settings before and can never start any more.
+fn stranded(service: &ServiceName, app: &mut App) -> Result<Vec<(&'static str, String)>, Fault> {
+    let filter =
+        ExecutionFilter { service: Some(service.clone()), unfinished: true, limit: Some(20) };
+    let found = app.session()?.ledger.read()?.executions(&filter)?;
+    let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
+        let way = match execution.phase {
+            Phase::Accepted => "withdraw",
+            Phase::Failed { .. } => "abandon",
+            _ => return None,
+        };
+        let name = format!("{service}@{}", execution.revision());
+        Some(("wish_stranded", format!(
+            "{name} was made for the settings before and cannot start any more: scalectl intent \
+             {way} {name}{}",
+            if way == "abandon" { " --reason TEXT" } else { "" }
+        )))
+    });
+    Ok(said.collect())
 }
 
 /// The members in which two documents differ, one line each.

@@ -185,11 +185,19 @@ fn unknown(
     let blocked = format!("{} starts nothing else until this is settled", execution.intent.service);
     let problem = problem.fact("blocked", blocked);
     let problem = if execution.intent.terms.on_unknown == OnUnknown::Halt {
-        let word = |word| c.command(&["settle", key, word, "--reason", "…"]);
         problem
-            .hint("never use a new key; look at the target, then say what became of it")
-            .run(word("--applied"))
-            .run(word("--not-applied"))
+            .hint(format!(
+                "never use a new key; look at the target, then say what became of it (settle {key} \
+                 --applied, or --not-applied, with --reason TEXT); what is known is told by"
+            ))
+            .run(c.command(&["explain", key]))
+    } else if until > c.now && !pending.fenced {
+        let left = until.since(c.now);
+        problem
+            .hint(format!(
+                "never use a new key; this finds out, without a blind second call (quiet in {left})"
+            ))
+            .run(c.command(&["replay", key, "--wait"]))
     } else {
         problem
             .hint("never use a new key; this finds out, without a blind second call")
@@ -229,12 +237,9 @@ fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
             .fact("since", format!("{} by {}: {:?}", newer.accepted_at, newer.actor, newer.reason)),
         None => problem,
     };
-    problem.hint("to scale again, use a new key").run(c.command(&[
-        "scale",
-        &format!("{service}={desired}"),
-        "--key",
-        &format!("{}-2", execution.key()),
-        "--reason",
-        "…",
-    ]))
+    problem
+        .hint(format!(
+            "to scale again, wish {service}={desired} under a new key; what holds now is told by"
+        ))
+        .run(c.command(&["explain", service.as_str()]))
 }

@@ -1,6 +1,6 @@
 //! `verify`: whether the ledger is what its events say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
@@ -42,6 +42,16 @@ enum Kept {
     Answer { heads: Vec<Head> },
 }
 
+/// Every ledger has a chain from the start, so no heads are those of no ledger.
+fn no_heads(file: &Path, app: &App) -> Problem {
+    Problem::usage(
+        "no_heads",
+        format!("{} has no heads, so nothing would be compared with them", file.display()),
+    )
+    .hint("keep what this prints, and give it to --since later")
+    .run(app.problem_context().command(&["verify", "-o", "json"]))
+}
+
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = VerifyArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let since = match &args.since {
@@ -50,9 +60,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             let kept: Kept = read_document(&read_bounded(file)?).map_err(|source| {
                 OpError::Document { what: format!("the heads in {}", file.display()), source }
             })?;
-            match kept {
-                Kept::Heads(heads) | Kept::Answer { heads } => heads,
+            let (Kept::Heads(heads) | Kept::Answer { heads }) = kept;
+            if heads.is_empty() {
+                return Err(no_heads(file, app).into());
             }
+            heads
         }
     };
     let depth = if args.thorough { Depth::Thorough } else { Depth::Quick };

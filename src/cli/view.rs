@@ -172,6 +172,9 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
         out = out.warning("not_current", stale_success(report));
     }
     out = out.line(headline(execution));
+    if out.replayed && !recorded {
+        out = out.line("  replayed   the stored answer, nothing was called");
+    }
     // Nobody sees the document, which costs more than the rest of the answer.
     if !app.globals.output.is_document() {
         return out;
@@ -235,15 +238,18 @@ pub(crate) fn outcome_word(execution: &Execution) -> Option<&'static str> {
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let outcome =
-        outcome_word(execution).map(|outcome| format!(" ({outcome})")).unwrap_or_default();
+    // "verified (failed)" would be read as a success by whoever stops after the first word.
+    let state = match (execution.outcome(), execution.phase.as_str()) {
+        (Some(Outcome::Failed), state) => format!("failed for good ({state})"),
+        (Some(outcome), state) => format!("{state} ({})", outcome.as_str()),
+        (None, state) => state.to_owned(),
+    };
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
-        "{}@{}  {from} → {}  {}{outcome}  key {}{dry}",
+        "{}@{}  {from} → {}  {state}  key {}{dry}",
         execution.intent.service,
         execution.revision(),
         execution.desired(),
-        execution.phase.as_str(),
         execution.key(),
     )
 }

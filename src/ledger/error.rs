@@ -44,6 +44,16 @@ pub enum LedgerError {
     /// A directory, a device, a socket.
     #[error("{} is not a regular file", path.display())]
     NotAFile { path: PathBuf },
+    /// The file has other names. Each name has a log of its own, so what is written under one is
+    /// lost under the other.
+    #[error(
+        "the ledger {} has another name{}, and two names have two logs",
+        path.display(), place(other.as_ref())
+    )]
+    HardLinked { path: PathBuf, other: Option<PathBuf> },
+    /// The system has no descriptor left for this process.
+    #[error("cannot {doing} the ledger {}: no descriptor is left for it", path.display())]
+    Exhausted { doing: &'static str, path: PathBuf },
     /// SQLite's locks do not hold there.
     #[error(
         "the ledger {} is on {file_system}, a network file system, where locks do not hold",
@@ -103,7 +113,11 @@ pub enum LedgerError {
         "COMMIT of {command_id} to the ledger {} failed, it may be recorded or not: {problem}",
         path.display()
     )]
-    CommitUnknown { command_id: CommandId, path: PathBuf, problem: String },
+    CommitUnknown { command_id: CommandId, path: PathBuf, problem: String, was_moved: bool },
+    /// What was written is in a file that has lost the name of the ledger. A COMMIT ends with
+    /// [`LedgerError::CommitUnknown`] because of it.
+    #[error("it is recorded in a file that no longer has the name {}", path.display())]
+    Moved { path: PathBuf },
     /// An earlier COMMIT of this process failed.
     #[error(
         "nothing more is written to the ledger {}: COMMIT of {command_id} failed before",
@@ -127,6 +141,10 @@ pub enum LedgerError {
     Stale { path: PathBuf, service: ServiceName, what: String },
 }
 
+fn place(other: Option<&PathBuf>) -> String {
+    other.map_or_else(String::new, |other| format!(", {}", other.display()))
+}
+
 fn note(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
 }
@@ -141,6 +159,8 @@ impl LedgerError {
             Self::MadeUnopened { .. } => "ledger_made_unopened",
             Self::SideFile { .. } => "ledger_side_file",
             Self::NotAFile { .. } => "ledger_not_a_file",
+            Self::HardLinked { .. } => "ledger_hard_linked",
+            Self::Exhausted { .. } => "host_exhausted",
             Self::NetworkFileSystem { .. } => "ledger_network_fs",
             Self::ReadOnly { .. } => "ledger_read_only",
             Self::Foreign { .. } => "ledger_foreign",
@@ -156,6 +176,7 @@ impl LedgerError {
             Self::UnsafeServer { .. } => "ledger_unsafe",
             Self::NotCommitted { .. } => "not_committed",
             Self::Failed { .. } => "ledger_failed",
+            Self::CommitUnknown { was_moved: true, .. } | Self::Moved { .. } => "ledger_moved",
             Self::CommitUnknown { .. } => "commit_unknown",
             Self::Poisoned { .. } => "ledger_poisoned",
             Self::Incomplete { .. } => "ledger_incomplete",
@@ -167,18 +188,21 @@ impl LedgerError {
     pub const fn class(&self) -> ErrorClass {
         match self {
             Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
-            Self::CommitUnknown { .. } | Self::NameUnknown { .. } | Self::Poisoned { .. } => {
-                ErrorClass::Unknown
-            }
-            Self::Busy { .. } | Self::Unreachable { .. } | Self::NotCommitted { .. } => {
-                ErrorClass::Unavailable
-            }
+            Self::CommitUnknown { .. }
+            | Self::Moved { .. }
+            | Self::NameUnknown { .. }
+            | Self::Poisoned { .. } => ErrorClass::Unknown,
+            Self::Busy { .. }
+            | Self::Exhausted { .. }
+            | Self::Unreachable { .. }
+            | Self::NotCommitted { .. } => ErrorClass::Unavailable,
             Self::Missing { .. }
             | Self::NotPermitted { .. }
             | Self::UnsafeServer { .. }
             | Self::SideFile { .. }
             | Self::MadeUnopened { .. }
             | Self::NotAFile { .. }
+            | Self::HardLinked { .. }
             | Self::NetworkFileSystem { .. }
             | Self::ReadOnly { .. }
             | Self::Foreign { .. }

@@ -56,6 +56,8 @@ use sql::Engine;
 
 /// How long a command waits for another writer unless told otherwise.
 pub const LOCK_TIMEOUT_DEFAULT: DurationMs = DurationMs::from_secs(5);
+/// The longest such wait. SQLite counts it in 31 bits of milliseconds, PostgreSQL too.
+pub const LOCK_TIMEOUT_MAX: DurationMs = DurationMs::from_secs(86_400);
 
 /// Where a ledger is.
 #[derive(Debug, Clone, PartialEq, Eq)]

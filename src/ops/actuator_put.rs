@@ -9,17 +9,18 @@ use std::path::Path;
 
 use super::administer::may_administer;
 use super::ask::{bundled_pin, describe};
-use super::error::OpError;
+use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
 use crate::actuator::bindings::{self, BindSite, Binding};
 use crate::actuator::protocol::{self, PartialTarget};
-use crate::domain::id::{ActuatorName, TargetUid, WorkloadId};
+use crate::domain::id::{ActuatorName, ServiceName, TargetUid, WorkloadId};
 use crate::domain::registry::RegistryBody;
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
+use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{ExecutionFilter, Reach, ReadTxn};
 
@@ -42,6 +43,16 @@ pub struct RegisteredHere {
     pub actuator: RegisteredActuator,
     /// Whether the ledger changed.
     pub changed: bool,
+    /// What another command was bound before, and whom it served; none where nobody is affected.
+    pub replaced: Option<Replaced>,
+}
+
+/// A command that was bound before.
+pub struct Replaced {
+    /// Its words.
+    pub words: Vec<String>,
+    /// The services that the actuator serves.
+    pub services: Vec<ServiceName>,
 }
 
 /// Registers an actuator: asks the command what it is, binds it on this host, records what it
@@ -93,14 +104,36 @@ pub fn actuator_put(
     refuse_in_flight(&txn, name, &found, now)?;
     // Under the write lock: nothing can have started with the other command in between.
     let ledger_id = txn.identity().ledger_id.clone();
+    let replaced = replaced(&txn, &bindings_file, name, &binding)?;
     bindings::put(&bindings_file, &ledger_id, name, &binding)?;
     if before.as_ref() == Some(&actuator) {
-        return Ok(RegisteredHere { actuator, changed: false });
+        return Ok(RegisteredHere { actuator, changed: false, replaced });
     }
     let body = RegistryBody::ActuatorRegistered { actuator: actuator.clone(), decision };
     txn.append_registry(&Stamped { at: now, by: session.by.clone(), body })?;
     let _committed = txn.commit()?;
-    Ok(RegisteredHere { actuator, changed: true })
+    Ok(RegisteredHere { actuator, changed: true, replaced })
+}
+
+/// What other command was bound, if a service is served by it.
+fn replaced(
+    read: &ReadTxn<'_>,
+    bindings_file: &Path,
+    name: &ActuatorName,
+    binding: &Binding,
+) -> Result<Option<Replaced>, OpError> {
+    let Ok(bound) = bindings::find(bindings_file, &read.identity().ledger_id, name) else {
+        return Ok(None);
+    };
+    if bound.has_words_of(binding) {
+        return Ok(None);
+    }
+    let is_served = |head: &ServiceHead| {
+        head.registration.as_ref().is_some_and(|it| it.actuator.as_ref() == Some(name))
+    };
+    let heads = read.service_heads()?.into_iter().filter(|(_, head)| is_served(head));
+    let services: Vec<ServiceName> = heads.map(|(service, _)| service).collect();
+    Ok((!services.is_empty()).then(|| Replaced { words: bound.words(), services }))
 }
 
 /// What is in flight of the services that an actuator serves.
@@ -261,11 +294,37 @@ fn introduced(
     binding: &Binding,
     name: &ActuatorName,
 ) -> Result<protocol::Description, OpError> {
-    let first = describe(&session.child_spec(binding, &first_environment())?, name)?;
+    let first = describe(&session.child_spec(binding, &first_environment())?, name)
+        .map_err(|error| no_actuator(binding, error))?;
     if first.environment.iter().all(|name| first_environment().contains(name)) {
         return Ok(first);
     }
     describe(&session.child_spec(binding, &first.environment)?, name)
+}
+
+/// A command that has run and does not answer as an actuator is none: the same line later would be
+/// refused in the same way.
+fn no_actuator(binding: &Binding, error: OpError) -> OpError {
+    let OpError::Actuator { problem: ActuatorProblem::Answer(problem), stderr, .. } = error else {
+        return error;
+    };
+    let said = stderr.lines().find(|line| !line.trim().is_empty());
+    let said = said.map_or_else(String::new, |line| {
+        format!("; it wrote {:?}", line.chars().take(200).collect::<String>())
+    });
+    OpError::Usage {
+        code: "not_an_actuator",
+        message: format!(
+            "{:?} does not answer describe: {problem}{said}",
+            binding.words().join(" ")
+        ),
+        hint: Some(
+            "an actuator reads one JSON object from stdin and answers one on stdout \
+             (docs/actuator-protocol.md); commands of yours become one with \
+             scalectl actuator run exec"
+                .to_owned(),
+        ),
+    }
 }
 
 /// What a command may see before it has said what it needs: enough to be started at all.

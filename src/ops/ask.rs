@@ -64,6 +64,13 @@ impl Session {
         bindings::find(&self.place.bindings_file(), ledger_id, name).is_ok()
     }
 
+    /// The words of the command that serves an actuator on this host; none where there is none.
+    pub fn bound_words(&self, name: &ActuatorName) -> Option<Vec<String>> {
+        let ledger_id = &self.ledger.identity().ledger_id;
+        let found = bindings::find(&self.place.bindings_file(), ledger_id, name).ok();
+        found.map(|binding| binding.words())
+    }
+
     /// A bound command with just the environment that the actuator named.
     pub(crate) fn child_spec(
         &self,

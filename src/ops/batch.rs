@@ -292,8 +292,8 @@ const fn is_of_all(error: &LedgerError) -> bool {
 /// The error of a group's COMMIT as a line tells it: of its own run.
 fn of_line(error: &LedgerError, id: &CommandId) -> LedgerError {
     match error.clone() {
-        LedgerError::CommitUnknown { path, problem, .. } => {
-            LedgerError::CommitUnknown { command_id: id.clone(), path, problem }
+        LedgerError::CommitUnknown { path, problem, was_moved, .. } => {
+            LedgerError::CommitUnknown { command_id: id.clone(), path, problem, was_moved }
         }
         LedgerError::NotCommitted { path, problem, .. } => {
             LedgerError::NotCommitted { command_id: id.clone(), path, problem }

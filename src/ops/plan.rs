@@ -2,8 +2,9 @@
 
 use super::error::OpError;
 use super::intent_put::with_ledger_facts;
-use super::resume::{Wished, is_there};
+use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
+use crate::domain::id::ControllerId;
 use crate::domain::scale::command::Command;
 use crate::domain::scale::decide::{answer_of_key, decide, on_ledger_clock};
 use crate::domain::scale::execution::Execution;
@@ -34,7 +35,11 @@ pub enum Before {
 }
 
 /// Walks every gate of a wish without writing anything.
-pub fn plan(session: &mut Session, wished: Wished) -> Result<Plan, OpError> {
+pub fn plan(
+    session: &mut Session,
+    wished: Wished,
+    controller: Option<&ControllerId>,
+) -> Result<Plan, OpError> {
     let Wished { put, is_keyed, may_resume } = wished;
     let key = put.key().clone();
     let service = put.service.clone();
@@ -64,6 +69,11 @@ pub fn plan(session: &mut Session, wished: Wished) -> Result<Plan, OpError> {
                 before = Some(Before::Refused(rejection));
             }
         }
+    }
+    if before.is_none()
+        && let Err(rejection) = may_act(&state, controller)
+    {
+        before = Some(Before::Refused(Box::new(rejection)));
     }
     let now = on_ledger_clock(&state, session.now())?;
     let reports =

@@ -19,15 +19,17 @@ pub struct PolicyChange {
 }
 
 /// Checks a policy and makes it hold. `expected` is the digest that is believed to hold; the empty
-/// text stands for none.
+/// text stands for none. One that its maker could not replace again is refused, unless
+/// `allow_lockout` says that it is meant.
 pub fn policy_put(
     session: &mut Session,
     sources: &[PolicySource],
     expected: Option<&str>,
+    allow_lockout: bool,
 ) -> Result<PolicyChange, OpError> {
     let policy = check(sources)?;
     let decision = may_administer(session, PolicyAction::SetPolicy, "the policy")?;
-    warn_of_lockout(session, &policy)?;
+    check_lockout(session, &policy, allow_lockout)?;
     let document = serde_json::to_string(&policy)
         .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
     let by = session.by.clone();
@@ -58,16 +60,29 @@ fn check_expected(expected: Option<&str>, actual: Option<Digest>) -> Result<(), 
     Err(OpError::PolicyMoved { expected: expected.to_owned(), actual })
 }
 
-/// A policy that its maker cannot replace again is most often a mistake.
-fn warn_of_lockout(session: &mut Session, policy: &CheckedPolicy) -> Result<(), OpError> {
+/// A policy that its maker cannot replace again is most often a mistake, and there is no way back.
+fn check_lockout(
+    session: &mut Session,
+    policy: &CheckedPolicy,
+    allow_lockout: bool,
+) -> Result<(), OpError> {
     let engine = PolicyEngine::load(&policy.compiled)
         .map_err(|error| OpError::Internal { what: error.to_string() })?;
-    let answer = engine.answer(&ledger_query(session, PolicyAction::SetPolicy));
-    if !answer.allowed {
-        session.notice(
-            "policy_lockout",
-            "this policy does not let you replace it again (action set_policy)",
-        );
+    if engine.answer(&ledger_query(session, PolicyAction::SetPolicy)).allowed {
+        return Ok(());
     }
-    Ok(())
+    let message = "this policy does not let you replace it again (action set_policy)";
+    if allow_lockout {
+        session.notice("policy_lockout", message);
+        return Ok(());
+    }
+    Err(OpError::Usage {
+        code: "policy_lockout",
+        message: message.to_owned(),
+        hint: Some(
+            "permit set_policy on the ledger to somebody, or say --allow-lockout: then whoever the \
+             policy permits it to can replace it, and nobody else"
+                .to_owned(),
+        ),
+    })
 }

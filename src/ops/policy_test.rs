@@ -21,6 +21,14 @@ pub struct Question {
     pub os_user: Option<String>,
 }
 
+/// What came of a question.
+pub struct Tested {
+    /// The count that was taken for the current one; none where it is not known.
+    pub current: Option<Replicas>,
+    /// What the policy says of each action.
+    pub explained: Vec<Explanation>,
+}
+
 /// The policy that holds, if one is set.
 pub fn stored_policy(session: &mut Session) -> Result<Option<CheckedPolicy>, OpError> {
     let Some(stored) = session.ledger.read()?.policy()? else {
@@ -32,10 +40,7 @@ pub fn stored_policy(session: &mut Session) -> Result<Option<CheckedPolicy>, OpE
 }
 
 /// Asks the policy about a change, and what every rule does with it.
-pub fn policy_test(
-    session: &mut Session,
-    question: &Question,
-) -> Result<Vec<Explanation>, OpError> {
+pub fn policy_test(session: &mut Session, question: &Question) -> Result<Tested, OpError> {
     let state = session.load_service(&question.service)?;
     let now = session.now();
     let policy = stored_policy(session)?;
@@ -63,10 +68,9 @@ pub fn policy_test(
         }
     })?;
     let asked = actions.into_iter().map(|action| PolicyQuery { action, ..query.clone() });
-    Ok(asked
-        .map(|query| match &engine {
-            Some(engine) => engine.explain(&query),
-            None => Explanation { answer: NoPolicy.answer(&query), rules: Vec::new() },
-        })
-        .collect())
+    let explained = asked.map(|query| match &engine {
+        Some(engine) => engine.explain(&query),
+        None => Explanation { answer: NoPolicy.answer(&query), rules: Vec::new() },
+    });
+    Ok(Tested { current, explained: explained.collect() })
 }

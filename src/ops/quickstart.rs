@@ -85,25 +85,10 @@ impl Quickstart<'_> {
             "Using a ledger of its own: {}   (SCALECTL_LEDGER is ignored here)",
             ledger.display()
         ));
-        let state_dir = self.dir.join("procs");
-        let state_dir = state_dir.to_string_lossy().into_owned();
         self.line(&["init", "--starter-policy", "local"])?;
-        self.line(&[
-            "actuator",
-            "put",
-            "procs",
-            "--",
-            "scalectl",
-            "actuator",
-            "run",
-            "local",
-            "--state-dir",
-            &state_dir,
-            "--settle",
-            SETTLE,
-            "--command",
-            "sleep 3600",
-        ])?;
+        let state_dir = self.state_dir();
+        let put = [&["actuator", "put", "procs", "--"][..], &command(&state_dir)].concat();
+        self.line(&put)?;
         self.line(&["service", "put", "web", "--actuator", "procs", "--max", "10"])?;
         self.line(&["scale", "web=3", "--reason", "hello"])?;
         self.line(&[
@@ -181,6 +166,13 @@ impl Quickstart<'_> {
 
     /// Stops what it started and deletes its directory.
     pub fn remove(&mut self) -> Result<(), OpError> {
+        if !self.dir.exists() {
+            return Err(OpError::Usage {
+                code: "quickstart_not_there",
+                message: format!("{} is not there: nothing is left to remove", self.dir.display()),
+                hint: None,
+            });
+        }
         if !self.dir.join(MARK).exists() {
             return Err(OpError::Usage {
                 code: "not_a_quickstart",
@@ -189,6 +181,14 @@ impl Quickstart<'_> {
             });
         }
         if self.ledger().exists() {
+            // Somebody may have pointed it elsewhere since: these processes are known to the
+            // command that has started them. Where it is that one already, nothing changes.
+            let state_dir = self.state_dir();
+            let back = [&["actuator", "put", "procs", "--"][..], &command(&state_dir)].concat();
+            let bound = self.run(&back, &mut Unwatched)?;
+            if bound.end != ChildEnd::Exited(0) {
+                self.tell_output(&bound);
+            }
             let stopped = self.run(
                 &[
                     "scale",
@@ -203,11 +203,16 @@ impl Quickstart<'_> {
             )?;
             self.tell_output(&stopped);
             if !matches!(stopped.end, ChildEnd::Exited(0 | 24)) {
-                return Err(OpError::Internal {
-                    what: format!(
+                return Err(OpError::Usage {
+                    code: "quickstart_not_stopped",
+                    message: format!(
                         "the processes of {} could not be stopped, so nothing was deleted",
                         self.dir.display()
                     ),
+                    hint: Some(format!(
+                        "see why, then remove it again: scalectl --ledger {} explain web",
+                        self.ledger().display()
+                    )),
                 });
             }
             self.forget_binding()?;
@@ -236,6 +241,10 @@ impl Quickstart<'_> {
 
     fn ledger(&self) -> PathBuf {
         self.dir.join("ledger.db")
+    }
+
+    fn state_dir(&self) -> String {
+        self.dir.join("procs").to_string_lossy().into_owned()
     }
 
     fn make_dir(&self) -> Result<(), OpError> {
@@ -288,6 +297,24 @@ impl Quickstart<'_> {
     fn run(&self, args: &[&str], watch: &mut dyn Watch) -> Result<Captured, OpError> {
         run(self.place, &self.dir, args, watch)
     }
+}
+
+/// The command of its actuator.
+fn command(state_dir: &str) -> [&str; 10] {
+    let run = ["scalectl", "actuator", "run", "local"];
+    let [first, second, third, fourth] = run;
+    [
+        first,
+        second,
+        third,
+        fourth,
+        "--state-dir",
+        state_dir,
+        "--settle",
+        SETTLE,
+        "--command",
+        "sleep 3600",
+    ]
 }
 
 /// Runs one line of this very binary on the ledger of its own.

@@ -5,10 +5,11 @@
 
 use super::error::OpError;
 use super::session::Session;
-use crate::domain::id::ExecutionKey;
+use crate::domain::id::{ControllerId, ExecutionKey};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::may_still_start;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceState;
 
 /// A wish from flags, and what its line says of wishes before it.
@@ -37,6 +38,24 @@ pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
             && (registration.min_replicas..=registration.max_replicas).contains(&desired)
     });
     counted && wished && quiet && allowed
+}
+
+/// Whether who is named may act at all. It is asked before a wish is put: one that nobody of this
+/// line may carry out would stay behind.
+pub(super) fn may_act(
+    state: &ServiceState,
+    controller: Option<&ControllerId>,
+) -> Result<(), Rejection> {
+    match (controller, &state.head.registration) {
+        (Some(given), Some(registration)) if *given != registration.writer => {
+            Err(Rejection::NotWriter {
+                service: registration.service.clone(),
+                given: given.clone(),
+                writer: registration.writer.clone(),
+            })
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 impl Session {

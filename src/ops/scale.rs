@@ -6,7 +6,7 @@ use super::error::OpError;
 use super::intent_put::intent_put;
 use super::recover::recover;
 use super::report::{Effect, Report};
-use super::resume::{Wished, is_there};
+use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
 use super::wait::{is_within, pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
@@ -136,6 +136,7 @@ impl Run<'_> {
         let known = is_keyed && self.session.ledger.read()?.find_execution(&key)?.is_some();
         if !known {
             let state = self.session.load_service(&put.service)?;
+            may_act(&state, self.options.controller.as_ref())?;
             if !is_keyed
                 && may_resume
                 && let Some(own) = self.session.resumable(&state, &put)?

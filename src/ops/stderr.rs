@@ -4,13 +4,14 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use super::clock::Clock;
 use super::session::Session;
 use crate::domain::scale::attempt::Call;
 use crate::domain::time::DurationMs;
+use crate::files;
 
 /// How long the words are kept: long enough for somebody who comes back after a weekend.
 const STDERR_AGE: DurationMs = DurationMs::from_secs(7 * 86_400);
@@ -23,9 +24,7 @@ impl Session {
     /// Keeps what a call wrote to stderr. A failure to keep it is only said.
     pub(crate) fn keep_stderr(&mut self, call: &Call, text: &str) {
         let path = self.stderr_path(call.call_id.as_str());
-        let kept = path
-            .parent()
-            .map_or(Ok(()), |dir| fs::DirBuilder::new().recursive(true).mode(0o700).create(dir));
+        let kept = path.parent().map_or(Ok(()), files::make_private_dirs);
         let kept = kept.and_then(|()| {
             let mut options = fs::OpenOptions::new();
             let mut file =

@@ -197,7 +197,9 @@ impl Session {
             return;
         }
         if let Err(error) = self.try_to_keep(refusals) {
-            self.notice("refusal_not_kept", format!("the refusal was not recorded: {error}"));
+            let was_not = if self.ledger.is_poisoned() { "is perhaps not" } else { "was not" };
+            let text = format!("the refusal {was_not} recorded: {error}");
+            self.notice("refusal_not_kept", text);
         }
     }
 

@@ -282,9 +282,9 @@ fn what_does_not_describe_itself_is_not_registered() {
     world.run("init").exits(0);
     let before = world.events();
     for (line, code, exit) in [
-        ("actuator put it -- /bin/true", "unavailable", 20),
-        ("actuator put it -- /bin/echo {}", "unavailable", 20),
-        ("actuator put it -- /bin/false", "unavailable", 20),
+        ("actuator put it -- /bin/true", "not_an_actuator", 2),
+        ("actuator put it -- /bin/echo {}", "not_an_actuator", 2),
+        ("actuator put it -- /bin/false", "not_an_actuator", 2),
         ("actuator put it -- ./nothing-here", "program_not_found", 24),
         ("actuator put it -- nothing-of-this-name", "program_not_found", 24),
         ("actuator put it --timeout 0s -- scalectl", "timeout_out_of_range", 2),

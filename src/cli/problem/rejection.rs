@@ -20,6 +20,25 @@ impl Problem {
         about(problem, rejection, context)
     }
 
+    /// Says which name is not there.
+    #[must_use]
+    pub(in crate::cli) fn about(self, name: &str) -> Self {
+        Self { subject: Some(name.to_owned()), ..self }
+    }
+
+    /// Adds this command line with a person's word for what is not drained, where the verb takes
+    /// it.
+    #[must_use]
+    pub(in crate::cli) fn attested(self, context: &ProblemContext) -> Self {
+        let verb = context.verb.first().map_or("", String::as_str);
+        let takes_it = ["scale", "actuate", "intent", "plan"].contains(&verb);
+        if context.line.is_empty() || !takes_it {
+            return self;
+        }
+        let flag = ["--attest", "not-drained"].map(str::to_owned);
+        self.run(context.line.iter().cloned().chain(flag).collect())
+    }
+
     fn held(self, held: &HeldLease) -> Self {
         Self { held_by: Some(HeldBy::from(held)), ..self }
     }
@@ -49,10 +68,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::StaleRevision { service, expected, actual, current } => {
             facts::stale_revision(p, c, service, (*expected, *actual), current.as_ref())
         }
-        Rejection::StaleUnitRevision { service, expected, actual } => p
-            .values(*expected, *actual)
-            .hint("look at the settings as they are now, then decide again")
-            .run(c.command(&["service", "show", service.as_str()])),
+        Rejection::StaleUnitRevision { service, expected, actual } => {
+            facts::stale_settings(p.values(*expected, *actual), c, service)
+        }
         Rejection::KeyConflict { service, revision, differences, .. } => {
             facts::key_conflict(p, c, &at(service, *revision), differences)
         }
@@ -141,8 +159,8 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         }
         Rejection::QuietTime { service, revision, until } => {
             facts::in_time(Problem { applied: Applied::Unknown, ..p }, c, "quiet", *until)
-                .hint("run this same line again then; what is waited for is told by")
-                .run(c.command(&["explain", &at(service, *revision)]))
+                .hint("run this same line again then; or wait for it, and find out, with")
+                .run(c.command(&["replay", &at(service, *revision), "--wait"]))
         }
         Rejection::WaitsBehind { service, behind, state, .. } => {
             facts::waits_behind(p, c, &at(service, *behind), state)
@@ -158,15 +176,20 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::OtherObject { service, revision, expected, actual } => {
             facts::other_object(p, c, (service, *revision), (expected, actual))
         }
-        Rejection::NoSuchService { .. } => facts::not_found(p, c, "service")
+        Rejection::NoSuchService { service } => facts::not_found(p, c, "service")
+            .about(service.as_str())
             .hint("fix the name or the ledger; the services of this one are listed by")
             .run(c.command(&["service", "list"])),
-        Rejection::NoSuchKey { .. } => facts::not_found(p, c, "key or SERVICE@REVISION")
+        Rejection::NoSuchKey { key } => facts::not_found(p, c, "key or SERVICE@REVISION")
+            .about(key)
             .hint("fix the key or the ledger; what this one knows is listed by")
             .run(c.command(&["status"])),
         Rejection::NoSuchActuator { name } => facts::not_found(p, c, "actuator")
-            .hint("fix the name or the ledger, or register it")
-            .run(c.command(&["actuator", "put", name, "--", "…"])),
+            .hint(format!(
+                "fix the name or the ledger, or register it (actuator put {name} -- COMMAND); \
+                 those of this ledger are listed by"
+            ))
+            .run(c.command(&["actuator", "list"])),
         Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
         Rejection::ClockSkew { service, now, mark } => p
             .values(mark.to_string(), now.to_string())

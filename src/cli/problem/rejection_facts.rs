@@ -13,6 +13,11 @@ use crate::domain::scale::rejection::{Difference, MissingFact, TargetPart};
 use crate::domain::scale::state::{CurrentIntent, LastEffect};
 use crate::domain::time::Timestamp;
 
+/// The reason of a suggested `intent abandon`: the line must work as it is pasted.
+const GIVEN_UP: &str = "not wanted any more";
+/// The reason of a suggested `settle` of an object that is gone.
+const RECREATED: &str = "another object is there";
+
 pub(super) fn out_of_bounds(
     p: Problem,
     c: &ProblemContext,
@@ -41,8 +46,26 @@ pub(super) fn other_object(
     let (name, service) = (at(service, revision), service.as_str());
     p.values(expected.as_str(), actual.as_str())
         .hint("nothing of what was called is there any more: say so, then bind what is there")
-        .run(c.command(&["settle", &name, "--not-applied", "--reason", "…"]))
+        .run(c.command(&["settle", &name, "--not-applied", "--reason", RECREATED]))
         .run(c.command(&["service", "bind", service, "--accept-uid", actual.as_str()]))
+}
+
+/// Settings that have changed. A wish that was made for the former ones can never start: it must be
+/// ended before its count can be wished anew.
+pub(super) fn stale_settings(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
+    let show = c.command(&["service", "show", service.as_str()]);
+    let verb = c.verb.first().map_or("", String::as_str);
+    if !["actuate", "lease", "replay", "scale"].contains(&verb) {
+        return p.hint("look at the settings as they are now, then decide again").run(show);
+    }
+    let newest = format!("{service}@latest");
+    p.hint(
+        "the wish was made for settings that are no more. If it has not started take it back with \
+         the first, if it has failed end it with the second; then wish anew",
+    )
+    .run(c.command(&["intent", "withdraw", &newest]))
+    .run(c.command(&["intent", "abandon", &newest, "--reason", GIVEN_UP]))
+    .run(show)
 }
 
 pub(super) fn stale_revision(
@@ -162,7 +185,7 @@ pub(super) fn wrong_state(p: Problem, c: &ProblemContext, intent: &str, phase: &
             return in_time(p, c, "due", *retry_at)
                 .hint("it failed, and an attempt is left; let it be tried, or end it with")
                 .run(c.command(&["replay", intent]))
-                .run(c.command(&["intent", "abandon", intent, "--reason", "…"]));
+                .run(c.command(&["intent", "abandon", intent, "--reason", GIVEN_UP]));
         }
         Phase::Succeeded | Phase::Observed => (
             p,
@@ -201,7 +224,7 @@ pub(super) fn in_flight(
         "failed" => p
             .hint("let it be tried again, or end it, or wait behind it with --queue")
             .run(c.command(&["replay", intent]))
-            .run(c.command(&["intent", "abandon", intent, "--reason", "…"])),
+            .run(c.command(&["intent", "abandon", intent, "--reason", GIVEN_UP])),
         _ => p
             .hint("wait for it, then run this same line again; or wait behind it with --queue")
             .run(c.command(&["observe", intent, "--wait"])),
@@ -366,10 +389,11 @@ pub(super) fn fact_unknown(
     match fact {
         MissingFact::Evidence => p
             .hint(
-                "give a source of evidence, or vouch for it by name: --attest not-drained. \
-                 What is asked is told by",
+                "nobody says that what is taken away is drained. Vouch for it this once with the \
+                 first, or let this service never ask for it with the second",
             )
-            .run(c.command(&["explain", service])),
+            .attested(c)
+            .run(c.command(&["service", "put", service, "--drain", "none"])),
         MissingFact::EvidenceSays { part, expected, actual } => p
             .fact(*part, format!("{actual}, and {expected} is asked"))
             .values(expected.as_str(), actual.as_str())

@@ -8,6 +8,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use super::{Origin, SqliteEngine, place};
 use crate::domain::time::DurationMs;
+use crate::ledger::LOCK_TIMEOUT_MAX;
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{Engine, Statement};
 
@@ -50,11 +51,12 @@ pub(super) fn connect(path: &Path, lock_timeout: DurationMs) -> Result<SqliteEng
     if rusqlite::version_number() < SQLITE_VERSION_MIN {
         return Err(LedgerError::EngineTooOld { found: rusqlite::version().to_owned() });
     }
-    let origin = Origin { path: path.to_owned(), lock_timeout };
+    let file = place::file_id(path).map_err(|error| place::refused("open", path, path, &error))?;
+    let origin = Origin { path: path.to_owned(), lock_timeout, file };
     let failed = |error: rusqlite::Error| origin.failed("open", &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(lock_timeout.to_std()).map_err(failed)?;
+    connection.busy_timeout(lock_timeout.min(LOCK_TIMEOUT_MAX).to_std()).map_err(failed)?;
     for (setting, value) in [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),

@@ -3,15 +3,16 @@
 //! After a crash there is either no ledger or a whole one; at worst the draft is left over, under a
 //! hidden name that nothing reads.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{SqliteEngine, connection, place};
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::LedgerId;
 use crate::domain::time::DurationMs;
+use crate::files;
 use crate::ledger::error::LedgerError;
 
 /// A ledger in the making. Removes its file when it is dropped.
@@ -35,19 +36,14 @@ impl Draft {
             return Err(LedgerError::SideFile { path: side });
         }
         let failed = |error: &std::io::Error| place::refused("create", &path, directory, error);
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| failed(&e))?;
+        files::make_private_dirs(directory).map_err(|error| failed(&error))?;
         sync_ancestors(directory).map_err(|error| failed(&error))?;
         place::check_file_system(directory, None)?;
         let suffix = &sha256_hex(ledger_id.as_str().as_bytes())[..16];
-        let hidden = format!(".{}.{suffix}", name.to_string_lossy());
+        let hidden = format!("{}{suffix}", place::draft_prefix(name));
         let temporary = directory.join(hidden);
         // SQLite gives the side files the mode of the database.
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
-            .map_err(|error| failed(&error))?;
+        files::make_private_file(&temporary).map_err(|error| failed(&error))?;
         Ok(Self { directory: directory.to_owned(), path, temporary })
     }
 

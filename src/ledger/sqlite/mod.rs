@@ -34,6 +34,8 @@ pub(super) struct SqliteEngine {
 struct Origin {
     path: PathBuf,
     lock_timeout: DurationMs,
+    /// Which file had the name of the ledger when it was opened.
+    file: place::FileId,
 }
 
 impl Origin {
@@ -48,6 +50,9 @@ impl Origin {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 let culprit = place::unwritable(&path).unwrap_or_else(|| path.clone());
                 LedgerError::ReadOnly { doing, path, culprit }
+            }
+            Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) if place::is_exhausted() => {
+                LedgerError::Exhausted { doing, path }
             }
             Some(ErrorCode::CannotOpen) => match place::unwritable(&path) {
                 Some(culprit) => LedgerError::ReadOnly { doing, path, culprit },
@@ -129,7 +134,13 @@ impl Engine for SqliteEngine {
         self.run("commit to", "COMMIT").map_err(|error| match error {
             LedgerError::Full { .. } => CommitError::NotApplied(error),
             error => CommitError::Unknown(error),
-        })
+        })?;
+        // It is recorded, in what was opened. Whoever looks for it by the name finds another file.
+        if place::file_id(&self.origin.path).ok() != Some(self.origin.file) {
+            let path = self.origin.path.clone();
+            return Err(CommitError::Unknown(LedgerError::Moved { path }));
+        }
+        Ok(())
     }
 
     fn rollback(&self) {

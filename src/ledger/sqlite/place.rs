@@ -3,7 +3,10 @@
 //! Only asks for metadata. A descriptor on the database itself is never opened here: to close it
 //! would drop every lock that this process holds on it.
 
+use std::ffi::OsStr;
+use std::fs::{DirEntry, Metadata};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::ledger::error::LedgerError;
@@ -76,7 +79,7 @@ pub(super) fn check_file(path: &Path) -> Result<(), LedgerError> {
             let problem = "it is empty".to_owned();
             Err(LedgerError::Foreign { path: path.to_owned(), problem })
         }
-        Ok(_) => Ok(()),
+        Ok(found) => check_names(path, &found),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(missing(if path.symlink_metadata().is_ok() {
                 "it is a link to nothing"
@@ -91,6 +94,53 @@ pub(super) fn check_file(path: &Path) -> Result<(), LedgerError> {
         }
         Err(error) => Err(refused("open", path, path, &error)),
     }
+}
+
+/// Whether nothing can be opened, whatever it is.
+pub(super) fn is_exhausted() -> bool {
+    use rustix::io::Errno;
+    let opened = std::fs::File::open("/dev/null");
+    let error = opened.err().and_then(|error| error.raw_os_error());
+    error.is_some_and(|error| {
+        [Errno::MFILE, Errno::NFILE].iter().any(|errno| errno.raw_os_error() == error)
+    })
+}
+
+/// Device and number: which file it is, whatever its names are.
+pub(super) type FileId = (u64, u64);
+
+/// Which file has a name now.
+pub(super) fn file_id(path: &Path) -> io::Result<FileId> {
+    path.metadata().map(|found| (found.dev(), found.ino()))
+}
+
+/// How a ledger in the making is called, up to what is random.
+pub(super) fn draft_prefix(name: &OsStr) -> String {
+    format!(".{}.", name.to_string_lossy())
+}
+
+/// A ledger has one name: SQLite finds a log by the name of its database. The hidden name that an
+/// `init` has left when it was killed is none that anybody opens.
+fn check_names(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
+    if found.nlink() <= 1 {
+        return Ok(());
+    }
+    // A symbolic link is followed: the names are where the file is.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (own, directory) = (path.file_name().unwrap_or_default(), path.parent());
+    let is_it = |entry: &DirEntry| {
+        let id = entry.metadata().map(|it| (it.dev(), it.ino()));
+        id.is_ok_and(|id| id == (found.dev(), found.ino())) && entry.file_name() != own
+    };
+    let entries = directory.and_then(|directory| directory.read_dir().ok());
+    let others: Vec<_> = entries.into_iter().flatten().flatten().filter(is_it).collect();
+    let is_draft =
+        |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&draft_prefix(own));
+    if others.len() as u64 == found.nlink() - 1 && others.iter().all(is_draft) {
+        return Ok(());
+    }
+    let other = others.iter().find(|entry| !is_draft(entry)).map(DirEntry::path);
+    Err(LedgerError::HardLinked { path, other })
 }
 
 /// An error of the system about a file.

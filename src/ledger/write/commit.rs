@@ -45,8 +45,9 @@ impl WriteTxn<'_> {
         };
         if let Some(problem) = problem {
             self.read.ledger.poisoned_by = Some(command_id.clone());
+            let was_moved = matches!(problem, LedgerError::Moved { .. });
             let problem = problem.to_string();
-            return Err(LedgerError::CommitUnknown { command_id, path, problem });
+            return Err(LedgerError::CommitUnknown { command_id, path, problem, was_moved });
         }
         self.read.open = false;
         crash::hit(CrashPoint::AfterCommit);

@@ -1,11 +1,14 @@
 //! The service file and the password file, as PostgreSQL's own library reads them.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
+
+use crate::files;
 
 use super::{AddressError, Surroundings, known, wrong};
 
@@ -21,13 +24,21 @@ pub(super) fn service(
     let system = Path::new(system).join("pg_service.conf");
     let files: Vec<PathBuf> = own.into_iter().chain([system]).collect();
     for file in &files {
-        let Ok(text) = fs::read_to_string(file) else { continue };
+        let text = match files::read_settings_text(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(unreadable("service", file, &error)),
+        };
         if let Some(found) = section(&text, name, file)? {
             return Ok(found);
         }
     }
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     Err(wrong(format!("there is no service {name:?} in {}", files.join(" or "))))
+}
+
+fn unreadable(what: &str, file: &Path, error: &std::io::Error) -> AddressError {
+    wrong(format!("the {what} file {} cannot be read: {error}", file.display()))
 }
 
 fn section(
@@ -69,8 +80,10 @@ pub(super) fn password(
     let Some(file) = file.or_else(|| around.home().map(|home| home.join(".pgpass"))) else {
         return Ok(None);
     };
-    let Ok(text) = fs::read_to_string(&file) else {
-        return Ok(None);
+    let text = match files::read_settings_text(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable("password", &file, &error)),
     };
     let mode = fs::metadata(&file).map_or(0, |found| found.permissions().mode());
     if mode & 0o077 != 0 {

@@ -1,0 +1,159 @@
+//! What was probably meant, where a word is not one: the nearest name, the line in its right form.
+//!
+//! Only suggests. What it suggests is a line that can be typed as it stands.
+
+use std::ffi::OsString;
+
+use super::app::App;
+use super::problem::Problem;
+use super::{NOUNS, first_word};
+use crate::domain::id::ServiceName;
+
+/// How many letters may differ between what was typed and what was meant.
+const DISTANCE_MAX: usize = 2;
+
+/// A wrong line with the line that helps: its right form where that can be told, else the help of
+/// its verb.
+pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some(at) = first_word(args) else {
+        return problem
+            .hint("the commands are listed by")
+            .run(vec!["scalectl".into(), "help".into()]);
+    };
+    let Some(noun) = NOUNS.iter().find(|noun| noun.name == words[at]) else {
+        return problem
+            .hint("the commands are listed by")
+            .run(vec!["scalectl".into(), "help".into()]);
+    };
+    if let Some(line) = in_right_form(&words, at) {
+        return problem.hint("a count is written like this").run(line);
+    }
+    let command = noun.command();
+    let verb = words[at + 1..].iter().find(|word| command.find_subcommand(word).is_some());
+    let mut line = vec!["scalectl".to_owned(), noun.name.to_owned()];
+    line.extend(verb.cloned());
+    line.push("--help".to_owned());
+    problem.hint("every flag is shown by").run(line)
+}
+
+/// `scale web 2` as `scale web=2`, and `intent put web=3` as `intent put web --replicas 3`.
+fn in_right_form(words: &[String], noun: usize) -> Option<Vec<String>> {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut line = words.to_vec();
+    "scalectl".clone_into(line.first_mut()?);
+    let is_name = |word: &str| word.parse::<ServiceName>().is_ok() && !word.starts_with('-');
+    match words[noun].as_str() {
+        "scale" | "plan" => {
+            let [name, count] = words.get(noun + 1..noun + 3)? else { return None };
+            (is_name(name) && is_number(count)).then_some(())?;
+            line[noun + 1] = format!("{name}={count}");
+            line.remove(noun + 2);
+        }
+        "intent" if words.get(noun + 1)? == "put" => {
+            let (name, count) = words.get(noun + 2)?.split_once('=')?;
+            (is_name(name) && is_number(count)).then_some(())?;
+            let right = [name, "--replicas", count].map(str::to_owned);
+            line.splice(noun + 2..noun + 3, right);
+        }
+        _ => return None,
+    }
+    Some(line)
+}
+
+/// The nearest of some names, if one is near.
+pub(super) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let near = names.into_iter().map(|name| (distance(word, name), name));
+    let shorter = |name: &str| word.chars().count().min(name.chars().count());
+    near.filter(|(far, name)| *far <= DISTANCE_MAX && *far < shorter(name))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// How many letters must be put in, left out or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let replaced = corner + usize::from(left != *right);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl App {
+    /// A problem about a name that is not there, with the name or the key that was probably meant.
+    pub(super) fn meant(&mut self, problem: Problem) -> Problem {
+        let word = match problem.code.as_str() {
+            "service_not_found" | "key_not_found" => problem.subject.clone(),
+            _ => None,
+        };
+        let (Some(word), true) = (word, self.opened().is_some()) else {
+            return problem;
+        };
+        let heads = self.session().ok().and_then(|session| {
+            session.ledger.read().ok().and_then(|read| read.service_heads().ok())
+        });
+        let heads = heads.unwrap_or_default();
+        let names: Vec<&str> = heads.iter().map(|(name, _)| name.as_str()).collect();
+        if problem.code == "service_not_found" {
+            return match nearest(&word, names) {
+                Some(name) => problem.fact("did you mean", name),
+                None => problem,
+            };
+        }
+        if names.contains(&word.as_str()) {
+            let newest = format!("{word}@latest");
+            let line = self.line.iter().map(|own| if *own == word { &newest } else { own });
+            let line: Vec<String> = line.cloned().collect();
+            return Problem { next: vec![line], ..problem }
+                .hint(format!("{word} is a service; its newest wish is meant by"));
+        }
+        problem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let names = ["web", "worker", "batch"];
+        for (word, meant) in [
+            ("wbe", Some("web")),
+            ("wob", Some("web")),
+            ("workers", Some("worker")),
+            ("bach", Some("batch")),
+            ("db", None),
+            ("", None),
+            ("completely-else", None),
+        ] {
+            assert_eq!(nearest(word, names), meant, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_put_into_its_right_form() {
+        for (typed, right) in [
+            ("/bin/scalectl scale web 2 --reason x", Some("scalectl scale web=2 --reason x")),
+            ("x -o json plan web 0", Some("scalectl -o json plan web=0")),
+            ("x intent put web=3 --key k", Some("scalectl intent put web --replicas 3 --key k")),
+            ("x scale web two", None),
+            ("x scale web", None),
+            ("x intent put web=", None),
+            ("x intent put", None),
+            ("x log web 2", None),
+        ] {
+            let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let found = first_word(&args).and_then(|at| in_right_form(&words, at));
+            assert_eq!(found.map(|line| line.join(" ")).as_deref(), right, "{typed}");
+        }
+    }
+}
