@@ -22,6 +22,10 @@ pub enum CrashPoint {
     AfterSpawn,
     /// The guard has ended and the answer is read; the result is not yet written.
     AfterAnswer,
+    /// A ledger or a copy is complete under its hidden name, and has not its own yet.
+    BeforeName,
+    /// It has its name, which is not yet durable.
+    AfterName,
     /// In the guard: before it has named its session.
     GuardBeforeSession,
     /// In the guard: its session is named, the actuator is not yet spawned.
@@ -33,7 +37,10 @@ pub enum CrashPoint {
 }
 
 impl CrashPoint {
-    /// Every point; a test walks them all.
+    /// Those of a ledger's life.
+    pub const OF_LIFE: [Self; 2] = [Self::BeforeName, Self::AfterName];
+
+    /// Every point of a call; a test walks them all.
     pub const ALL: [Self; 9] = [
         Self::BeforeCommit,
         Self::AfterCommit,
@@ -54,6 +61,8 @@ impl CrashPoint {
             Self::AfterCallFile => "after_call_file",
             Self::AfterSpawn => "after_spawn",
             Self::AfterAnswer => "after_answer",
+            Self::BeforeName => "before_name",
+            Self::AfterName => "after_name",
             Self::GuardBeforeSession => "guard_before_session",
             Self::GuardAfterSession => "guard_after_session",
             Self::GuardAfterSpawn => "guard_after_spawn",
@@ -93,6 +102,19 @@ pub fn boot() -> Option<String> {
 #[cfg(not(feature = "testing"))]
 pub const fn boot() -> Option<String> {
     None
+}
+
+/// Whether a test wants this program to know one schema more than it does.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn knows_another_schema() -> bool {
+    std::env::var_os("SCALECTL_TEST_SCHEMA").is_some()
+}
+
+/// Never, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn knows_another_schema() -> bool {
+    false
 }
 
 /// Dies here, if a test asked for it.

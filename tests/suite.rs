@@ -12,6 +12,7 @@ mod durability;
 mod example_actuators;
 mod fuzz;
 mod guard;
+mod life;
 mod local_adapter;
 mod model;
 mod oracle;
