@@ -110,6 +110,10 @@ pub(super) trait Engine: Send {
     fn now(&self) -> Option<Timestamp> {
         None
     }
+    /// Whether a position may have been used up by what was never committed.
+    fn leaves_gaps(&self) -> bool {
+        false
+    }
     /// Commits.
     fn commit(&self) -> Result<(), CommitError>;
     /// Rolls back, as far as the connection still can.

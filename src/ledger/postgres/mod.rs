@@ -201,7 +201,13 @@ impl PostgresEngine {
                 self.begin_once(text, locks)?;
                 self.check_same_ledger()
             }
-            begun => begun,
+            // Where a lock was not to be had the transaction is there all the same, and the next
+            // one could not begin.
+            Err(error) => {
+                self.server.rollback();
+                Err(error)
+            }
+            Ok(()) => Ok(()),
         }
     }
 
@@ -290,6 +296,10 @@ impl Engine for PostgresEngine {
 
     fn now(&self) -> Option<Timestamp> {
         self.now.get()
+    }
+
+    fn leaves_gaps(&self) -> bool {
+        true
     }
 
     fn commit(&self) -> Result<(), CommitError> {
