@@ -95,6 +95,33 @@ pub const fn boot() -> Option<String> {
     None
 }
 
+/// The machine that a test says this is, so that several hosts can be played on one.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn machine() -> Option<String> {
+    std::env::var("SCALECTL_TEST_HOST").ok()
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn machine() -> Option<String> {
+    None
+}
+
+/// How many milliseconds a statement of a server may take, where a test does not want to wait for
+/// long; we wait as much longer for its answer.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn statement_timeout_ms() -> Option<u64> {
+    std::env::var("SCALECTL_TEST_STATEMENT_TIMEOUT_MS").ok()?.parse().ok()
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn statement_timeout_ms() -> Option<u64> {
+    None
+}
+
 /// Dies here, if a test asked for it.
 #[cfg(feature = "testing")]
 #[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
@@ -118,8 +145,11 @@ pub fn hit(point: CrashPoint) {
         std::fs::write(mark, point.as_str()).expect("BUG: the test's mark can be written");
     }
     let this = rustix::process::getpid();
-    rustix::process::kill_process(this, rustix::process::Signal::KILL)
-        .expect("BUG: a process may kill itself");
+    // Or stops here, until somebody continues it.
+    let is_stopped = std::env::var_os("SCALECTL_TEST_STOP").is_some();
+    let signal =
+        if is_stopped { rustix::process::Signal::STOP } else { rustix::process::Signal::KILL };
+    rustix::process::kill_process(this, signal).expect("BUG: a process may kill itself");
 }
 
 /// Appends the point to the trace and answers how often it is there.

@@ -16,6 +16,7 @@ mod local_adapter;
 mod model;
 mod oracle;
 mod policy;
+mod postgres;
 mod races;
 mod replay;
 mod rules;
