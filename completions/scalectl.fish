@@ -53,6 +53,11 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, test, template'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "ledger" -d 'Move the ledger to another place, bring its tables up to this program'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "doctor" -d 'Look at everything that a ledger rests on: 0 well, 26 a person, 21 unusable'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "clock" -d 'Take this clock for right after a host with a wrong one has written'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "quickstart" -d 'See it work: real processes, a crash on purpose, a recovery'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "schema" -d 'Print the JSON schema of a document, or the Cedar schema'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "exit-codes" -d 'The exit codes, what each says of the target, and what to do'
@@ -623,6 +628,93 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ref -d 'Wha
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l thorough -d 'Check the indexes of the database too'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l to -d 'The file: it appears whole and verified, or not at all' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l force -d 'Replace an older backup of the same ledger'
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l from -d 'The backup' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l replace -d 'Put the ledger that is there aside, under a dated name'
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l in-place -d 'The ledger was put back already, by its server or with its disk: go on from there'
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l unseal -d 'Open a ledger that has moved to another place, because that place is lost'
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "copy" -d 'Move the ledger to another place or engine, and seal it where it was; the same line again goes on after a crash'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "migrate" -d 'Bring the tables of an older ledger up to this program; older programs are refused after it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l from -d 'Where it is: a path, a name of config.toml, or an address [default: the chosen ledger]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l to -d 'Where it goes: the same forms' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -f -a "accept" -d 'Take the time of a service back to now, where it is more than 300 s ahead: look at this clock first'
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l all -d 'Every service of the ledger'
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l dir -d 'The directory that it makes [default: ~/scalectl-quickstart]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

@@ -22,6 +22,10 @@ pub enum CrashPoint {
     AfterSpawn,
     /// The guard has ended and the answer is read; the result is not yet written.
     AfterAnswer,
+    /// A ledger or a copy is complete under its hidden name, and has not its own yet.
+    BeforeName,
+    /// It has its name, which is not yet durable.
+    AfterName,
     /// In the guard: before it has named its session.
     GuardBeforeSession,
     /// In the guard: its session is named, the actuator is not yet spawned.
@@ -33,7 +37,10 @@ pub enum CrashPoint {
 }
 
 impl CrashPoint {
-    /// Every point; a test walks them all.
+    /// Those of a ledger's life.
+    pub const OF_LIFE: [Self; 2] = [Self::BeforeName, Self::AfterName];
+
+    /// Every point of a call; a test walks them all.
     pub const ALL: [Self; 9] = [
         Self::BeforeCommit,
         Self::AfterCommit,
@@ -54,6 +61,8 @@ impl CrashPoint {
             Self::AfterCallFile => "after_call_file",
             Self::AfterSpawn => "after_spawn",
             Self::AfterAnswer => "after_answer",
+            Self::BeforeName => "before_name",
+            Self::AfterName => "after_name",
             Self::GuardBeforeSession => "guard_before_session",
             Self::GuardAfterSession => "guard_after_session",
             Self::GuardAfterSpawn => "guard_after_spawn",
@@ -95,6 +104,46 @@ pub const fn boot() -> Option<String> {
     None
 }
 
+/// Whether a test wants this program to know one schema more than it does.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn knows_another_schema() -> bool {
+    std::env::var_os("SCALECTL_TEST_SCHEMA").is_some()
+}
+
+/// Never, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn knows_another_schema() -> bool {
+    false
+}
+
+/// The machine that a test says this is, so that several hosts can be played on one.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn machine() -> Option<String> {
+    std::env::var("SCALECTL_TEST_HOST").ok()
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn machine() -> Option<String> {
+    None
+}
+
+/// How many milliseconds a statement of a server may take, where a test does not want to wait for
+/// long; we wait as much longer for its answer.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn statement_timeout_ms() -> Option<u64> {
+    std::env::var("SCALECTL_TEST_STATEMENT_TIMEOUT_MS").ok()?.parse().ok()
+}
+
+/// Nothing, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn statement_timeout_ms() -> Option<u64> {
+    None
+}
+
 /// Dies here, if a test asked for it.
 #[cfg(feature = "testing")]
 #[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
@@ -122,8 +171,11 @@ pub fn hit(point: CrashPoint) {
         "BUG: a test asked for it\nin two lines"
     );
     let this = rustix::process::getpid();
-    rustix::process::kill_process(this, rustix::process::Signal::KILL)
-        .expect("BUG: a process may kill itself");
+    // Or stops here, until somebody continues it.
+    let is_stopped = std::env::var_os("SCALECTL_TEST_STOP").is_some();
+    let signal =
+        if is_stopped { rustix::process::Signal::STOP } else { rustix::process::Signal::KILL };
+    rustix::process::kill_process(this, signal).expect("BUG: a process may kill itself");
 }
 
 /// Appends the point to the trace and answers how often it is there.

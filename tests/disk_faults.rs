@@ -81,6 +81,7 @@ fn check_sample(rehearsed: &[Rehearsed], sample: &[Fault]) {
 
 #[test]
 fn whatever_fails_the_answer_is_true_and_the_same_line_mends_it() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let shim = Shim::build();
     if !is_full() {
         let rehearsed = rehearse(&shim);
@@ -121,6 +122,7 @@ fn sweep(shim: &Shim, rehearsed: &[Rehearsed], faults: Vec<Fault>) {
 /// The proof that the sweep can fail: a disk that takes a write and forgets it.
 #[test]
 fn a_write_that_was_only_said_to_be_made_is_missed() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let shim = Shim::build();
     let rehearsed = rehearse(&shim);
     let put = rehearsed.iter().position(|line| line.text.starts_with("intent put"));
@@ -136,6 +138,7 @@ fn a_write_that_was_only_said_to_be_made_is_missed() {
 /// Once a ledger has its name, an answer that denies it would send a person to another one.
 #[test]
 fn a_ledger_that_was_made_is_not_denied() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let shim = Shim::build();
     let words = ["-o", "json", "init"];
     let sound = shim.run(&scenario::world(), &words, "count", 0);
@@ -174,6 +177,7 @@ fn cuts(film: &Film, stride: usize) -> Vec<Cut> {
 
 #[test]
 fn after_a_power_cut_all_that_was_acknowledged_is_there() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let shim = Shim::build();
     let film = power::film(&shim);
     let cuts = cuts(&film, if is_full() { 1 } else { CUT_STRIDE });
@@ -195,6 +199,7 @@ fn after_a_power_cut_all_that_was_acknowledged_is_there() {
 
 #[test]
 fn a_disk_that_lies_is_caught() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let shim = Shim::build();
     let film = power::film(&shim);
     let cuts: Vec<Cut> = cuts(&film, 40).into_iter().filter(|c| c.keep == Keep::Nothing).collect();

@@ -2,8 +2,8 @@
 //!
 //! Contenders wait for one instant: each reads a pipe that all share, and goes on when it is
 //! closed. Before, the test takes the ledger's write lock, and gives it back only once every
-//! contender has the ledger open. So all of them are under way before any of them has written, and
-//! from there on SQLite's lock and the scheduler decide.
+//! contender is at the ledger. So all of them are under way before any of them has written, and
+//! from there on the ledger's lock and the scheduler decide.
 
 mod calls;
 mod kills;
@@ -14,8 +14,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use serde_json::Value;
 
 use super::support::{Ran, SCALECTL, World};
@@ -84,8 +82,12 @@ impl Grid {
         self.gate = None;
     }
 
-    /// How many have the ledger open.
-    fn arrived(&self, ledger: &Path) -> usize {
+    /// How many have the ledger open; on PostgreSQL, how many wait for the lock that the test holds.
+    fn arrived(&self, world: &World) -> usize {
+        if world.is_on_postgres() {
+            return world.schema().waiting_for("registry");
+        }
+        let ledger = world.ledger();
         let has_it = |child: &Child| {
             let open = std::fs::read_dir(format!("/proc/{}/fd", child.id()));
             open.into_iter()
@@ -147,19 +149,14 @@ fn alone() -> MutexGuard<'static, ()> {
 /// Runs lines at once, in JSON, and answers how each came out. Nobody may have met a busy ledger,
 /// and the ledger is sound afterwards.
 fn race(world: &World, lines: &[String]) -> Vec<Contender> {
-    let ledger = world.ledger();
     let mut grid = Grid::new(world, lines);
-    let lock = Connection::open(&ledger).expect("the ledger");
-    // The last one to close would copy the log away.
-    lock.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).expect("a setting");
-    lock.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let lock = world.lock();
     grid.open();
     let mut arrived = 0;
     world.until("all contenders are at the ledger", || {
-        arrived = grid.arrived(&ledger);
+        arrived = grid.arrived(world);
         arrived == lines.len() || grid.has_ended()
     });
-    lock.execute_batch("ROLLBACK").expect("the lock");
     drop(lock);
     let ended = end(world, grid);
     // While the lock was held nobody can have come to an end.

@@ -196,6 +196,7 @@ impl Stage {
         writeln!(text, "[exit {exit}]").expect("a String");
         let home = self.world.path("");
         let home = home.to_str().expect("UTF-8").trim_end_matches('/');
+        let text = self.world.as_on_sqlite(&text);
         let text = text.replace(home, "~").replace(env!("CARGO_MANIFEST_DIR"), "<repo>");
         self.words.stable(&text, self.is_still)
     }

@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 19] = [
+const SHARED_STEPS: [&str; 20] = [
     "administer",
     "ask",
     "call",
@@ -43,6 +43,7 @@ const SHARED_STEPS: [&str; 19] = [
     "report",
     "resume",
     "scale",
+    "seal",
     "session",
     "stderr",
     "transition",

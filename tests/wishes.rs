@@ -18,7 +18,9 @@ fn at_inspection(world: &World, number: u32, what: &str) {
 fn colleague(world: &World, line: &str) -> String {
     let home = world.path("");
     let home = home.display();
-    format!("HOME={home} {SCALECTL} --actor bob {line} >/dev/null 2>&1 || true")
+    let variable = world.ledger_variable();
+    let ledger = variable.map(|(name, value)| format!("{name}='{value}'")).unwrap_or_default();
+    format!("HOME={home} {ledger} {SCALECTL} --actor bob {line} >/dev/null 2>&1 || true")
 }
 
 fn inspections(world: &World) -> usize {

@@ -91,6 +91,9 @@ pub fn host_key() -> Result<HostKey, HostError> {
 }
 
 fn machine_id() -> Result<String, HostError> {
+    if let Some(machine) = crash::machine() {
+        return Ok(machine);
+    }
     for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
         let Ok(text) = fs::read_to_string(path) else { continue };
         let id = text.trim();

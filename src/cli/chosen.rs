@@ -61,6 +61,20 @@ impl App {
         Ok(Chosen { location, shown, why, by_flag })
     }
 
+    /// The place that a word names, and the word as it is shown.
+    pub(crate) fn place_of(&self, word: &str) -> Result<(Location, String), Fault> {
+        let named = self.named_ledger(word)?.unwrap_or_else(|| word.to_owned());
+        let location = self.location(OsString::from(named))?;
+        let shown = match &location {
+            Location::File(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                path.display().to_string()
+            }
+            Location::Server(_) => without_password(word).into_owned(),
+        };
+        Ok((location, shown))
+    }
+
     /// What is meant by a path or an address.
     fn location(&self, text: OsString) -> Result<Location, Fault> {
         let Some(address) = text.to_str().filter(|text| text.contains("://")) else {

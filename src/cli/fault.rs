@@ -240,6 +240,17 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::Full { .. } => {
             problem("make room on its disk, then run this same line again").again(context)
         }
+        LedgerError::Older { .. } => problem("bring its tables up to this program with")
+            .run(context.command(&["ledger", "migrate"])),
+        LedgerError::Sealed { to, .. } => problem("use it where it goes on").run(vec![
+            "scalectl".to_owned(),
+            "--ledger".to_owned(),
+            to.clone(),
+            "status".to_owned(),
+        ]),
+        LedgerError::Reincarnated { .. } => {
+            problem("it was restored meanwhile: run this same line again").again(context)
+        }
         LedgerError::Corrupt { .. }
         | LedgerError::Nonsense { .. }
         | LedgerError::Illegal { .. } => {
@@ -266,6 +277,14 @@ const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
         LedgerError::ReadOnly { .. } => {
             Some("let this user write the ledger, its directory and its side files")
         }
+        LedgerError::IsBackup { .. } => {
+            Some("it becomes a ledger by scalectl restore --from FILE, in another place")
+        }
+        LedgerError::Unfinished { .. } => {
+            Some("run the line of scalectl ledger copy again that has begun it")
+        }
+        LedgerError::OtherLedger { .. } => Some("name a place where nothing is, or move that away"),
+        LedgerError::Unsound { .. } => Some("nothing was changed; use an older backup"),
         LedgerError::NetworkFileSystem { .. } => Some("keep the ledger on a disk of this host"),
         LedgerError::HardLinked { .. } => Some(
             "with no scalectl at work, remove the name that has no -wal beside it; where both have \

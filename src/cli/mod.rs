@@ -18,20 +18,25 @@ mod view;
 mod actuate;
 mod actuator;
 mod attempt;
+mod backup;
 mod batch;
+mod clock;
 pub mod completions;
 mod cooldown;
+mod doctor;
 mod exit_codes;
 mod explain;
 mod init;
 mod intent;
 mod lease;
+mod ledger;
 mod log;
 mod observe;
 mod plan;
 mod policy;
 mod quickstart;
 mod replay;
+mod restore;
 mod scale;
 mod schema;
 mod service;
@@ -86,6 +91,11 @@ const NOUNS: &[Noun] = &[
     service::NOUN,
     policy::NOUN,
     verify::NOUN,
+    backup::NOUN,
+    restore::NOUN,
+    ledger::NOUN,
+    doctor::NOUN,
+    clock::NOUN,
     quickstart::NOUN,
     schema::NOUN,
     exit_codes::NOUN,

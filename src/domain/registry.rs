@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::id::{ActuatorName, ExecutionKey, LedgerId, ServiceName};
 use super::scale::event::Stamped;
 use super::scale::policy::PolicyAnswer;
+use super::scale::result::Detail;
 use super::scale::service::RegisteredActuator;
 use super::time::DurationMs;
 
@@ -42,6 +43,45 @@ pub enum RegistryBody {
         /// What policy said.
         decision: PolicyAnswer,
     },
+    /// The ledger was put back from a copy, or is told to be one that was.
+    LedgerRestored {
+        /// The one before, and one more.
+        incarnation: u64,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// The ledger has moved: nothing is written here any more.
+    LedgerSealed {
+        /// Where it goes on.
+        to: String,
+        /// The ends of all chains before this event: what the other place must have.
+        heads: Vec<ChainHead>,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// The ledger goes on here, with all that it had when it was sealed.
+    LedgerOpened {
+        /// Where it was.
+        from: String,
+        /// The one before, and one more.
+        incarnation: u64,
+    },
+}
+
+/// The end of a chain, as an event keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainHead {
+    /// The name of the chain.
+    pub stream: String,
+    /// The number of its newest event.
+    pub sequence: u64,
+    /// The hash of its newest event.
+    pub hash: Digest,
 }
 
 /// What happened to the policy.
@@ -94,6 +134,9 @@ impl RegistryBody {
         match self {
             Self::LedgerCreated { .. } => "ledger_created",
             Self::ActuatorRegistered { .. } => "actuator_registered",
+            Self::LedgerRestored { .. } => "ledger_restored",
+            Self::LedgerSealed { .. } => "ledger_sealed",
+            Self::LedgerOpened { .. } => "ledger_opened",
         }
     }
 }
@@ -140,6 +183,8 @@ pub struct RegistryState {
     pub ledger: Option<(LedgerId, u64)>,
     /// The actuators.
     pub actuators: BTreeMap<ActuatorName, RegisteredActuator>,
+    /// Where it has moved, while it is sealed.
+    pub sealed: Option<String>,
 }
 
 /// An event of the registry that cannot follow what happened before: a damaged ledger, or a bug.
@@ -164,10 +209,30 @@ impl RegistryState {
                 self.ledger = Some((ledger_id.clone(), *incarnation));
             }
             RegistryBody::ActuatorRegistered { actuator, .. } => {
-                if self.ledger.is_none() {
-                    return Err(illegal("there is no ledger yet"));
+                self.ledger.as_ref().ok_or_else(|| illegal("there is no ledger yet"))?;
+                if self.sealed.is_some() {
+                    return Err(illegal("the ledger is sealed"));
                 }
                 self.actuators.insert(actuator.name.clone(), actuator.clone());
+            }
+            RegistryBody::LedgerSealed { to, .. } => {
+                self.ledger.as_ref().ok_or_else(|| illegal("there is no ledger yet"))?;
+                if self.sealed.replace(to.clone()).is_some() {
+                    return Err(illegal("the ledger is sealed"));
+                }
+            }
+            RegistryBody::LedgerRestored { incarnation, .. }
+            | RegistryBody::LedgerOpened { incarnation, .. } => {
+                let is_opened = matches!(event.body, RegistryBody::LedgerOpened { .. });
+                if is_opened && self.sealed.is_none() {
+                    return Err(illegal("the ledger is not sealed"));
+                }
+                self.sealed = None;
+                match &mut self.ledger {
+                    Some((_, before)) if *before < *incarnation => *before = *incarnation,
+                    Some(_) => return Err(illegal("the incarnation does not rise")),
+                    None => return Err(illegal("there is no ledger yet")),
+                }
             }
         }
         Ok(self)

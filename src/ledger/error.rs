@@ -75,6 +75,27 @@ pub enum LedgerError {
     /// Written by an older scalectl and not yet migrated.
     #[error("the ledger {} has schema {found}, this scalectl needs {known}", path.display())]
     Older { path: PathBuf, found: i64, known: i64 },
+    /// It has moved.
+    #[error("the ledger {} is sealed: it goes on at {to}", path.display())]
+    Sealed { path: PathBuf, to: String },
+    /// A backup is read and restored, never written.
+    #[error("{} is a backup of a ledger, and takes no writes", path.display())]
+    IsBackup { path: PathBuf },
+    /// The copy of a ledger that has not come to its end.
+    #[error("the ledger {} is a copy that was not finished", path.display())]
+    Unfinished { path: PathBuf },
+    /// It was restored since it was opened.
+    #[error(
+        "the ledger {} is at incarnation {found} now, and was opened at {known}",
+        path.display()
+    )]
+    Reincarnated { path: PathBuf, found: u64, known: u64 },
+    /// Something is there that is not the other end of this copy.
+    #[error("cannot {doing} {}: {problem}", path.display())]
+    OtherLedger { doing: &'static str, path: PathBuf, problem: String },
+    /// A copy that is not what it was made of.
+    #[error("{} is not sound, and was not used: {problem}", path.display())]
+    Unsound { path: PathBuf, problem: String },
     /// A SQLite with a known fault.
     #[error("this scalectl is linked to SQLite {found}, which can lose data: 3.51.3 is needed")]
     EngineTooOld { found: String },
@@ -166,6 +187,12 @@ impl LedgerError {
             Self::Foreign { .. } => "ledger_foreign",
             Self::Newer { .. } => "ledger_newer",
             Self::Older { .. } => "ledger_older",
+            Self::Sealed { .. } => "ledger_sealed",
+            Self::IsBackup { .. } => "ledger_is_backup",
+            Self::Unfinished { .. } => "ledger_unfinished",
+            Self::Reincarnated { .. } => "ledger_restored",
+            Self::OtherLedger { .. } => "ledger_other",
+            Self::Unsound { .. } => "ledger_unsound",
             Self::EngineTooOld { .. } => "ledger_engine_too_old",
             Self::Corrupt { .. } => "ledger_corrupt",
             Self::Nonsense { .. } | Self::Illegal { .. } => "ledger_damaged",
@@ -187,7 +214,10 @@ impl LedgerError {
     /// What it means for the caller.
     pub const fn class(&self) -> ErrorClass {
         match self {
-            Self::Exists { .. } | Self::Stale { .. } => ErrorClass::Conflict,
+            Self::Exists { .. }
+            | Self::Stale { .. }
+            | Self::OtherLedger { .. }
+            | Self::Reincarnated { .. } => ErrorClass::Conflict,
             Self::CommitUnknown { .. }
             | Self::Moved { .. }
             | Self::NameUnknown { .. }
@@ -209,6 +239,10 @@ impl LedgerError {
             | Self::Newer { .. }
             | Self::Older { .. }
             | Self::EngineTooOld { .. }
+            | Self::Sealed { .. }
+            | Self::IsBackup { .. }
+            | Self::Unfinished { .. }
+            | Self::Unsound { .. }
             | Self::Corrupt { .. }
             | Self::Nonsense { .. }
             | Self::Full { .. }

@@ -24,6 +24,7 @@
 
 mod columns;
 mod error;
+pub mod life;
 mod postgres;
 mod reach;
 mod read;
@@ -143,11 +144,11 @@ impl Ledger {
         at: Timestamp,
         options: &CreateOptions,
     ) -> Result<(), LedgerError> {
-        let draft = sqlite::Draft::begin(path, &options.ledger_id)?;
+        let draft = sqlite::Draft::begin(path, options.ledger_id.as_str())?;
         let engine = draft.connect(options.open.lock_timeout)?;
         let path = draft.path().to_owned();
         let mut ledger = Self::new(Box::new(engine), options, "sqlite", path.clone());
-        let mut txn = ledger.write(options.command_id.clone(), Reach::registry())?;
+        let mut txn = ledger.write_unchecked(options.command_id.clone(), Reach::registry())?;
         txn.append_registry(&created(by, at, options))?;
         let _committed = txn.commit().map_err(|error| LedgerError::Failed {
             doing: "create",
@@ -188,7 +189,7 @@ impl Ledger {
             incarnation: 1,
             engine: name,
             path,
-            schema_version: sqlite::SCHEMA_VERSION,
+            schema_version: sqlite::schema_version(),
         };
         Self { engine, identity, poisoned_by: None }
     }
@@ -198,12 +199,12 @@ impl Ledger {
         let (engine, name, path, schema_version): (Box<dyn Engine>, _, _, _) = match location {
             Location::File(path) => {
                 let (path, engine) = sqlite::open(path, options.lock_timeout)?;
-                (Box::new(engine), "sqlite", path, sqlite::SCHEMA_VERSION)
+                (Box::new(engine), "sqlite", path, sqlite::schema_version())
             }
             Location::Server(address) => {
                 // Leaves a transaction open, in which the identity is read.
                 let engine = postgres::PostgresEngine::open(address, options.lock_timeout)?;
-                let version = postgres::SCHEMA_VERSION;
+                let version = postgres::schema_version();
                 (Box::new(engine), "postgres", address.shown().into(), version)
             }
         };
@@ -243,6 +244,17 @@ impl Ledger {
         if let Some(command_id) = self.poisoned_by.clone() {
             return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
         }
+        let txn = self.write_unchecked(command_id, reach)?;
+        txn.check_writable()?;
+        Ok(txn)
+    }
+
+    /// The same for a ledger that is not there yet.
+    fn write_unchecked(
+        &mut self,
+        command_id: CommandId,
+        reach: Reach,
+    ) -> Result<WriteTxn<'_>, LedgerError> {
         self.engine.begin_write(&reach.locks())?;
         Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
     }
@@ -274,5 +286,9 @@ fn read_identity(
     });
     engine.rollback();
     read?;
-    identity.ok_or_else(|| columns::nonsense(path, place(), "there is none"))
+    identity.ok_or_else(|| match name {
+        // The tables of a copy are there before it is: see `life/copy.rs`.
+        "postgres" => LedgerError::Unfinished { path: path.to_owned() },
+        _ => columns::nonsense(path, place(), "there is none"),
+    })
 }

@@ -12,6 +12,7 @@ use crate::domain::id::ServiceName;
 pub struct Reach {
     alone: BTreeSet<Stream>,
     reads_settings: bool,
+    is_everything: bool,
 }
 
 impl Reach {
@@ -23,38 +24,45 @@ impl Reach {
     /// A write of several services.
     pub fn services<'a>(names: impl IntoIterator<Item = &'a ServiceName>) -> Self {
         let alone = names.into_iter().cloned().map(Stream::Service).collect();
-        Self { alone, reads_settings: true }
+        Self { alone, reads_settings: true, is_everything: false }
     }
 
     /// A write of one service that is decided on what all others have: one at a time.
     pub fn registration(name: &ServiceName) -> Self {
         let alone = [Stream::Registry, Stream::Service(name.clone())].into();
-        Self { alone, reads_settings: true }
+        Self { alone, ..Self::services([]) }
     }
 
     /// A change of the ledger or of its actuators.
     pub fn registry() -> Self {
-        Self { alone: [Stream::Registry].into(), reads_settings: true }
+        Self { alone: [Stream::Registry].into(), ..Self::services([]) }
     }
 
     /// A change of the policy.
     pub fn policy() -> Self {
-        Self { alone: [Stream::Policy].into(), reads_settings: true }
+        Self { alone: [Stream::Policy].into(), ..Self::services([]) }
     }
 
     /// A change of both.
     pub fn settings() -> Self {
-        Self { alone: [Stream::Registry, Stream::Policy].into(), reads_settings: true }
+        Self { alone: [Stream::Registry, Stream::Policy].into(), ..Self::services([]) }
     }
 
     /// A note of a refusal, which nobody decides on.
     pub fn refusals() -> Self {
-        Self { alone: [Stream::Refusals].into(), reads_settings: false }
+        Self { alone: [Stream::Refusals].into(), ..Self::default() }
+    }
+
+    /// The ledger as a whole: nobody else writes anything meanwhile, because every write reads the
+    /// settings or is a refusal.
+    pub(super) fn everything() -> Self {
+        let alone = [Stream::Registry, Stream::Policy, Stream::Refusals].into();
+        Self { alone, reads_settings: true, is_everything: true }
     }
 
     /// Whether the write may add to a chain.
     pub(super) fn holds(&self, stream: &Stream) -> bool {
-        self.alone.contains(stream)
+        self.is_everything || self.alone.contains(stream)
     }
 
     /// The locks, in their order.
@@ -98,5 +106,7 @@ mod tests {
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
         let registers = ["registry alone", "policy shared", "service:a alone"];
         assert_eq!(shown(&Reach::registration(&a)), registers);
+        let everything = ["registry alone", "policy alone", "refusals alone"];
+        assert_eq!(shown(&Reach::everything()), everything);
     }
 }

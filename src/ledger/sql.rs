@@ -4,6 +4,7 @@
 //! gives an error without what was being done.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::error::LedgerError;
 use super::stream::Stream;
@@ -67,6 +68,15 @@ pub(super) enum CommitError {
     Lost(LedgerError),
 }
 
+impl CommitError {
+    /// What went wrong, for a write that is found again by the same line.
+    pub(super) fn into_problem(self) -> LedgerError {
+        match self {
+            Self::NotApplied(error) | Self::Unknown(error) | Self::Lost(error) => error,
+        }
+    }
+}
+
 /// One bound value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
@@ -105,10 +115,22 @@ pub(super) trait Engine: Send {
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError>;
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.
     fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
+    /// Whether this is a backup, which takes no writes.
+    fn is_backup(&self) -> bool {
+        false
+    }
+    /// Copies what is there now into an empty file, where the engine can; answers whether it did.
+    fn copy_into(&self, _file: &Path) -> Result<bool, LedgerError> {
+        Ok(false)
+    }
     /// What the clock of the database said when the transaction had its locks; none where the clock
     /// of this host is the clock.
     fn now(&self) -> Option<Timestamp> {
         None
+    }
+    /// Whether a position may have been used up by what was never committed.
+    fn leaves_gaps(&self) -> bool {
+        false
     }
     /// Commits.
     fn commit(&self) -> Result<(), CommitError>;

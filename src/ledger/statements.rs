@@ -12,6 +12,20 @@ pub(super) const INSERT_IDENTITY: Statement = Statement::few(
     "INSERT INTO ledger (singleton, ledger_id, incarnation) VALUES (1, $1, $2)",
 );
 
+pub(super) const RAISE_INCARNATION: Statement = Statement::few(
+    "write the identity of",
+    "UPDATE ledger SET incarnation = $1 WHERE singleton = 1 AND incarnation < $1",
+);
+
+/// Which ledger it is, and what sealed it: that is always the newest event of its registry.
+pub(super) const READ_STANDING: Statement = Statement::few(
+    "read the identity of",
+    "SELECT ledger_id, incarnation,
+            (SELECT CASE WHEN kind = 'ledger_sealed' THEN body END FROM event
+             WHERE stream = 'registry' ORDER BY sequence DESC LIMIT 1)
+           FROM ledger WHERE singleton = 1",
+);
+
 pub(super) const READ_STREAM_HEAD: Statement = Statement::few(
     "read the head of a stream of",
     "SELECT sequence, hash FROM event WHERE stream = $1 ORDER BY sequence DESC LIMIT 1",

@@ -3,7 +3,7 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `lost`, `read`, `recover`, `transition`, `wait`) are used by the verbs; a verb
+//! `call`, `carry`, `lost`, `read`, `recover`, `seal`, `transition`, `wait`) are used by the verbs; a verb
 //! does not call another, but for `scale`, which is the way through several of them.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
@@ -22,6 +22,7 @@ mod read;
 pub mod recover;
 pub mod report;
 pub mod resume;
+mod seal;
 pub mod session;
 mod stderr;
 mod transition;
@@ -30,8 +31,11 @@ mod wait;
 pub mod actuate;
 pub mod actuator_check;
 pub mod actuator_put;
+pub mod backup;
 pub mod batch;
+pub mod clock_accept;
 pub mod cooldown;
+pub mod doctor;
 pub mod init;
 pub mod intent_abandon;
 pub mod intent_put;
@@ -39,12 +43,15 @@ pub mod intent_withdraw;
 pub mod lease_acquire;
 pub mod lease_release;
 pub mod lease_renew;
+pub mod ledger_copy;
+pub mod ledger_migrate;
 pub mod observe;
 pub mod plan;
 pub mod policy_put;
 pub mod policy_test;
 pub mod quickstart;
 pub mod replay;
+pub mod restore;
 pub mod scale;
 pub mod service_bind;
 pub mod service_put;

@@ -257,7 +257,10 @@ fn fingerprint(rejection: &Rejection) -> String {
 /// The key that a command is about.
 fn key_of(command: &Command) -> Option<&ExecutionKey> {
     match command {
-        Command::RegisterService { .. } | Command::BindTarget { .. } => None,
+        Command::RegisterService { .. }
+        | Command::BindTarget { .. }
+        | Command::AcceptClock { .. }
+        | Command::Restore { .. } => None,
         Command::Put(put) => Some(put.key()),
         Command::Start(start) => Some(&start.key),
         Command::Withdraw { key, .. }

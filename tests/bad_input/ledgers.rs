@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::support::postgres::sqlite_only;
 use crate::support::{Ran, SCALECTL, World};
 
 /// What is tried on every ledger: it reads, it writes, it reads everything.
@@ -60,6 +61,7 @@ fn refused(world: &World, exit: i32, code: &str) -> Vec<Ran> {
 
 #[test]
 fn a_missing_ledger_says_why_it_was_chosen() {
+    sqlite_only!("it is about the file of the ledger");
     let mut world = World::new();
     for ran in refused(&world, 21, "ledger_missing") {
         assert!(ran.stderr.contains("chosen by the default (no --ledger, no SCALECTL_LEDGER)"));
@@ -80,6 +82,7 @@ fn a_missing_ledger_says_why_it_was_chosen() {
 
 #[test]
 fn what_is_no_ledger_is_named() {
+    sqlite_only!("it is about the file of the ledger");
     let world = World::new();
     let path = world.ledger();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -110,6 +113,7 @@ fn what_is_no_ledger_is_named() {
 
 #[test]
 fn a_newer_ledger_is_refused_and_stays() {
+    sqlite_only!("it is about the file of the ledger");
     let world = settled();
     let file = rusqlite::Connection::open(world.ledger()).unwrap();
     file.execute_batch("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
@@ -127,6 +131,7 @@ fn a_newer_ledger_is_refused_and_stays() {
 
 #[test]
 fn a_truncated_ledger_is_told_from_a_whole_one() {
+    sqlite_only!("it is about the file of the ledger");
     let world = settled();
     let whole = std::fs::read(world.ledger()).unwrap();
     for length in [1, 15, 16, 99, 100, 4095, 4096, 8192, whole.len() / 2, whole.len() - 1] {
@@ -157,6 +162,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
 
 #[test]
 fn noise_in_any_page_is_found_and_never_a_panic() {
+    sqlite_only!("it is about the file of the ledger");
     let seed = u64::from(std::process::id());
     let world = settled();
     let whole = std::fs::read(world.ledger()).unwrap();
@@ -185,6 +191,7 @@ fn noise_in_any_page_is_found_and_never_a_panic() {
 
 #[test]
 fn a_bit_that_flipped_is_found_by_verify() {
+    sqlite_only!("it is about the file of the ledger");
     let seed = u64::from(std::process::id());
     let world = settled();
     let whole = std::fs::read(world.ledger()).unwrap();
@@ -223,6 +230,7 @@ fn mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_ledger_that_cannot_be_written_is_named_with_the_culprit() {
+    sqlite_only!("it is about the file of the ledger");
     let world = settled();
     side_files_away(&world);
     let directory = world.ledger().parent().unwrap().to_owned();
@@ -264,6 +272,7 @@ fn in_own_mounts(world: &World, script: &str) -> Option<Output> {
 
 #[test]
 fn a_full_disk_loses_nothing() {
+    sqlite_only!("it is about the file of the ledger");
     let world = World::with_fake();
     let script = r#"
         mkdir -p small && mount -t tmpfs -o size=2m tmpfs small && cp -a .local/state/scalectl/. small/ || exit 90
@@ -315,11 +324,13 @@ fn limited_file(world: &World) {
 
 #[test]
 fn a_bound_on_files_loses_nothing() {
+    sqlite_only!("it is about the file of the ledger");
     limited_file(&World::with_fake());
 }
 
 #[test]
 fn without_a_home_there_is_no_default_ledger() {
+    sqlite_only!("it is about the file of the ledger");
     let world = World::with_fake();
     let ledger = world.ledger();
     let run = |words: &[&str], env: &[(&str, &str)]| {

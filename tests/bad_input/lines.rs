@@ -179,8 +179,7 @@ fn a_lease_beyond_its_bounds_is_refused() {
 #[test]
 fn a_busy_ledger_is_waited_for_as_long_as_was_said() {
     let world = World::with_fake();
-    let lock = rusqlite::Connection::open(world.ledger()).unwrap();
-    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = world.lock();
     let line = "intent put web --replicas 3 --key k1 --reason x --lock-timeout 200ms";
     let began = std::time::Instant::now();
     let ran = world.json(line).exits(20);
@@ -191,6 +190,6 @@ fn a_busy_ledger_is_waited_for_as_long_as_was_said() {
     assert_eq!((ran.at("/recorded"), ran.at("/applied")), ("no".into(), "no".into()));
     // Readers wait for nobody.
     world.run("status").exits(0);
-    lock.execute_batch("ROLLBACK").unwrap();
+    drop(lock);
     world.run(line).exits(0);
 }

@@ -1,6 +1,5 @@
 //! Deaths and failures in the middle: whole groups are there or not, and no answer says otherwise.
 
-use std::io::{BufRead as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +8,7 @@ use serde_json::Value;
 
 use super::streams::Talk;
 use super::{accepted, answers, put, puts};
+use crate::support::postgres::sqlite_only;
 use crate::support::{Ran, SCALECTL, World};
 
 /// A little more than one group.
@@ -95,6 +95,7 @@ fn all_alike(ran: &Ran, exit: i64, code: &str, recorded: &str) -> usize {
 
 #[test]
 fn a_commit_that_nobody_knows_of_is_said_of_each_line_and_ends_the_batch() {
+    sqlite_only!("it injects faults into the writes of the file");
     let world = World::with_fake();
     let file = world.write("lines", puts("k", LINES));
     let fault = "inject=fdatasync,fsync:error=EIO";
@@ -123,6 +124,7 @@ fn a_commit_that_nobody_knows_of_is_said_of_each_line_and_ends_the_batch() {
 
 #[test]
 fn a_full_disk_takes_nothing_of_the_group_and_ends_the_batch() {
+    sqlite_only!("it injects faults into the writes of the file");
     let world = World::with_fake();
     let lines = format!("nonsense\n{}", puts("k", LINES));
     let file = world.write("lines", lines);
@@ -149,24 +151,10 @@ fn rest(ran: &Ran) -> Ran {
 #[test]
 fn a_ledger_that_stays_locked_is_said_of_each_line() {
     let world = World::with_fake();
-    let ledger = world.ledger();
-    let holder = Command::new("sqlite3")
-        .arg(&ledger)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn();
-    let mut holder = holder.expect("sqlite3 is needed (apt-get install sqlite3)");
-    let mut orders = holder.stdin.take().expect("a pipe");
-    orders.write_all(b"BEGIN IMMEDIATE; SELECT 'held';\n").expect("it reads");
-    let mut said = String::new();
-    std::io::BufReader::new(holder.stdout.take().expect("a pipe"))
-        .read_line(&mut said)
-        .expect("it says");
-    assert_eq!(said, "held\n");
+    let lock = world.lock();
     let input = [put("k1", 1), put("k2", 2)].join("\n");
     let ran = world.run_with("--lock-timeout 100ms batch", input.as_bytes()).exits(20);
     assert_eq!(all_alike(&ran, 20, "ledger_busy", "no"), 2);
-    drop(orders);
-    holder.wait().expect("it ends");
+    drop(lock);
     world.run_with("batch", input.as_bytes()).exits(0);
 }

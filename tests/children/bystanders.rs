@@ -4,20 +4,11 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{ALL_SEEING, PUT, kill, world_with};
 use crate::support::{Ran, World, fake_actuator};
-
-/// Takes the ledger's one write lock; it is given back when this is dropped.
-fn lock(world: &World) -> Connection {
-    let connection = Connection::open(world.ledger()).expect("a database");
-    connection.busy_timeout(Duration::from_secs(5)).expect("a setting");
-    connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
-    connection
-}
 
 fn pid(child: &Child) -> i32 {
     i32::try_from(child.id()).expect("a pid")
@@ -129,7 +120,7 @@ fn a_signal_between_two_questions_is_an_interruption() {
     ended(parent);
     await_end(&world);
     // It has to write down the loss before it asks.
-    let held = lock(&world);
+    let held = world.lock();
     let settling = world.start("settle k1 --applied --reason r");
     std::thread::sleep(Duration::from_millis(300));
     kill(pid(&settling), Signal::INT);
@@ -145,7 +136,7 @@ fn a_result_is_recorded_although_the_ledger_is_locked_for_long() {
     world.run(PUT).exits(0);
     let parent = world.start("actuate k1 -o json --lock-timeout 20ms");
     world.call_file();
-    let held = lock(&world);
+    let held = world.lock();
     await_end(&world);
     std::thread::sleep(Duration::from_millis(1500));
     drop(held);
@@ -159,7 +150,7 @@ fn a_result_that_cannot_be_recorded_still_says_what_it_was() {
     world.run(PUT).exits(0);
     let parent = world.start("actuate k1 -o json --lock-timeout 20ms");
     world.call_file();
-    let held = lock(&world);
+    let held = world.lock();
     await_end(&world);
     std::thread::sleep(Duration::from_millis(300));
     kill(pid(&parent), Signal::INT);

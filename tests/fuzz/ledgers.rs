@@ -261,6 +261,7 @@ fn rich() -> (World, Files) {
 
 #[test]
 fn damage_to_a_whole_ledger_is_found_or_harmless() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let came = hold("v1.db", first_release());
     let count = |how| came.get(&how).copied().unwrap_or(0);
     assert!(count(Came::Refused) > 30 && count(Came::Found) > 70, "no teeth: {came:?}");
@@ -270,6 +271,7 @@ fn damage_to_a_whole_ledger_is_found_or_harmless() {
 
 #[test]
 fn damage_to_a_ledger_with_its_log_is_found_or_cuts_it_off() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let came = hold("a ledger with its log", rich().1);
     let count = |how| came.get(&how).copied().unwrap_or(0);
     assert!(count(Came::Cut) > 20, "no teeth: {came:?}");
@@ -296,6 +298,7 @@ const WRITES: [&str; 3] = [
 
 #[test]
 fn a_damaged_ledger_ends_each_command_with_a_word_or_the_sound_answer() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
     let (mut world, _) = rich();
     world.still("2030-01-01T12:00:00Z");
     let database = rusqlite::Connection::open(world.ledger()).expect("a database");

@@ -12,7 +12,7 @@ use scalectl::domain::time::DurationMs;
 use super::script::run;
 
 /// Scripts that between them record one event of each kind.
-const SCRIPTS: [(&str, &str); 4] = [
+const SCRIPTS: [(&str, &str); 5] = [
     (
         "drain=required evidence cooldown=5m ready=3",
         "put a 2 tries=2\nacquire a\nrenew a ttl=90s\nrelease a\nstart a evidence\nok a
@@ -20,6 +20,7 @@ const SCRIPTS: [(&str, &str); 4] = [
     ),
     ("", "put b 5\nstart b\nlose b elsewhere rollback\nprove b\nfence b\nsettle b reading"),
     ("", "put c 5\nput d 6\nwithdraw d\nwait 1s\nbind"),
+    ("", "put f 5\nrestore lost=7\nback 1h\naccept-clock"),
     ("fences=external", "record e 5 fence=4.9\nstart e\nfatal e read=4"),
 ];
 

@@ -12,6 +12,7 @@ use scalectl::domain::scale::decide::{Decision, Reply};
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::rejection::Rejection;
 use scalectl::domain::scale::result::Detail;
+use scalectl::domain::scale::state::FenceMark;
 
 use super::commands::{controller, holder, ttl};
 use super::support::{World, id};
@@ -181,6 +182,17 @@ impl World {
                 let reading = (!words.has("unread")).then(|| (self.reading(), self.serial(words)));
                 Command::Observe { key: key(), reading }
             }
+            "accept-clock" => {
+                Command::AcceptClock { service: id("web"), reason: Detail::cut("it was ahead") }
+            }
+            "restore" => Command::Restore {
+                incarnation: 2,
+                lost: FenceMark {
+                    epoch: words.number("lost").unwrap_or(0),
+                    token: 0,
+                    lease_id: None,
+                },
+            },
             other => panic!("no such verb: {other}"),
         }
     }

@@ -22,6 +22,7 @@ fn typed(world: &World, script: &str) -> Output {
     Command::new("/bin/bash")
         .args(["--norc", "-euo", "pipefail", "-c", script])
         .env_clear()
+        .envs(world.ledger_variable())
         .env("HOME", world.path(""))
         .env("PATH", format!("{}:/usr/bin:/bin", binaries.display()))
         .env("TERM", "dumb")

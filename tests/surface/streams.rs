@@ -44,6 +44,7 @@ fn both_streams_may_be_closed() {
     let status = shell
         .args(["-c", line, SCALECTL])
         .env_clear()
+        .envs(world.ledger_variable())
         .env("HOME", world.path(""))
         .current_dir(world.path(""))
         .status();
@@ -59,6 +60,7 @@ fn a_pipe_into_head_is_quiet() {
     let output = shell
         .args(["-c", &format!("set -o pipefail; {line}"), SCALECTL])
         .env_clear()
+        .envs(world.ledger_variable())
         .env("HOME", world.path(""))
         .env("PATH", "/usr/bin:/bin")
         .output()

@@ -194,8 +194,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::ClockSkew { service, now, mark } => p
             .values(mark.to_string(), now.to_string())
             .fact("behind", mark.since(*now).to_string())
-            .hint("set the clock of this host; who has written the mark is told by")
-            .run(c.command(&["log", service.as_str()])),
+            .hint("set this clock if it is wrong; if it is right, look at who has written, and say so")
+            .run(c.command(&["log", service.as_str()]))
+            .run(c.command(&["clock", "accept", service.as_str(), "--reason", "…"])),
     }
 }
 

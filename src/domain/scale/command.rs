@@ -8,6 +8,7 @@ use super::policy::PolicyGate;
 use super::provenance::Provenance;
 use super::result::{ActuationResult, Detail};
 use super::service::{Binding, RegisteredActuator, Registration};
+use super::state::FenceMark;
 use crate::domain::id::{
     AttemptNumber, CallId, ControllerId, ExecutionKey, FenceToken, IntentRevision, LeaseEpoch,
     LeaseInstanceId, LedgerId, Replicas, ServiceName, TargetResourceVersion, TargetUid,
@@ -341,6 +342,20 @@ pub enum Command {
         /// The reading and the serial of the service before it began.
         reading: Option<(Reading, u64)>,
     },
+    /// Take the clock for right that is behind the time mark.
+    AcceptClock {
+        /// The service.
+        service: ServiceName,
+        /// Why.
+        reason: Detail,
+    },
+    /// Go on after the ledger was put back from a copy.
+    Restore {
+        /// The incarnation that begins.
+        incarnation: u64,
+        /// No fence of the lost history is above this.
+        lost: FenceMark,
+    },
 }
 
 impl Command {
@@ -351,7 +366,8 @@ impl Command {
             Self::EndCall { .. }
             | Self::ProveEnd { .. }
             | Self::RecordFence { .. }
-            | Self::RenewLease { .. } => true,
+            | Self::RenewLease { .. }
+            | Self::Restore { .. } => true,
             Self::RegisterService { .. }
             | Self::BindTarget { .. }
             | Self::Put(_)
@@ -362,7 +378,8 @@ impl Command {
             | Self::Simulate { .. }
             | Self::Start(_)
             | Self::Settle { .. }
-            | Self::Observe { .. } => false,
+            | Self::Observe { .. }
+            | Self::AcceptClock { .. } => false,
         }
     }
 

@@ -10,6 +10,7 @@ use super::policy::PolicyAnswer;
 use super::provenance::Provenance;
 use super::result::{ActuationResult, Detail};
 use super::service::{Binding, Registration};
+use super::state::FenceMark;
 use crate::domain::id::{
     AttemptNumber, ExecutionKey, IntentRevision, LeaseInstanceId, TargetResourceVersion,
 };
@@ -19,7 +20,7 @@ use crate::domain::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamped<B> {
-    /// When, on the ledger's clock; never before the event before it.
+    /// When, on the ledger's clock; never before the event before it, but for `clock_accepted`.
     pub at: Timestamp,
     /// By whom.
     pub by: Provenance,
@@ -201,6 +202,28 @@ pub enum EventBody {
         /// Whether it contradicts what was recorded instead.
         contradicts: bool,
     },
+    /// The ledger was put back from a copy: what came after the copy is lost, and nothing of it
+    /// may take effect any more.
+    ServiceRestored {
+        /// The incarnation that begins.
+        incarnation: u64,
+        /// The newest fence from here on: above all that the lost history may have minted.
+        mark: FenceMark,
+    },
+    /// A clock had been ahead: time goes on from here, earlier than events before.
+    ClockAccepted {
+        /// What the time mark was.
+        mark: Timestamp,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// The same for what is under way: its instants lie no further ahead than they may.
+    ExecutionClockAccepted {
+        /// The key.
+        execution_key: ExecutionKey,
+    },
 }
 
 impl EventBody {
@@ -224,13 +247,19 @@ impl EventBody {
             Self::ReadingRecorded { .. } => "reading_recorded",
             Self::ObservationRecorded { .. } => "observation_recorded",
             Self::LateResultKept { .. } => "late_result_kept",
+            Self::ServiceRestored { .. } => "service_restored",
+            Self::ClockAccepted { .. } => "clock_accepted",
+            Self::ExecutionClockAccepted { .. } => "execution_clock_accepted",
         }
     }
 
     /// The key that it is about, if it is about one.
     pub const fn execution_key(&self) -> Option<&ExecutionKey> {
         match self {
-            Self::ServiceRegistered { .. } | Self::TargetBound { .. } => None,
+            Self::ServiceRegistered { .. }
+            | Self::TargetBound { .. }
+            | Self::ServiceRestored { .. }
+            | Self::ClockAccepted { .. } => None,
             Self::IntentProposed { intent, .. } | Self::IntentAccepted { intent, .. } => {
                 Some(&intent.wish.execution_key)
             }
@@ -246,7 +275,8 @@ impl EventBody {
             | Self::TargetFenced { execution_key, .. }
             | Self::ReadingRecorded { execution_key, .. }
             | Self::ObservationRecorded { execution_key, .. }
-            | Self::LateResultKept { execution_key, .. } => Some(execution_key),
+            | Self::LateResultKept { execution_key, .. }
+            | Self::ExecutionClockAccepted { execution_key } => Some(execution_key),
         }
     }
 }

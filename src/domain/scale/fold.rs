@@ -112,6 +112,7 @@ impl Execution {
                     self.count_effect(head, None, event.at);
                 }
             }
+            (_, EventBody::ExecutionClockAccepted { .. }) => self.accept_clock(event.at),
             _ => return Err(self.illegal(event)),
         }
         Ok(())

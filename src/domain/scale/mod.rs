@@ -15,6 +15,7 @@ pub mod gates;
 pub mod intent;
 pub mod invariant;
 pub mod lease;
+mod life;
 pub mod observation;
 pub mod policy;
 pub mod provenance;

@@ -210,6 +210,11 @@ impl ServiceState {
                 self.head.binding = Some(binding.clone());
             }
             EventBody::TargetBound { binding } => self.head.binding = Some(binding.clone()),
+            EventBody::ServiceRestored { mark, .. } => self.head.restore(mark),
+            EventBody::ClockAccepted { .. } => {
+                self.head.accept_clock(event.at);
+                return Ok(self);
+            }
             EventBody::IntentProposed { intent, until } => {
                 let phase = Phase::Proposed { until: *until };
                 self.take_revision(intent, event)?;
@@ -230,7 +235,8 @@ impl ServiceState {
             | EventBody::TargetFenced { .. }
             | EventBody::ReadingRecorded { .. }
             | EventBody::ObservationRecorded { .. }
-            | EventBody::LateResultKept { .. } => self.apply_to_execution(event)?,
+            | EventBody::LateResultKept { .. }
+            | EventBody::ExecutionClockAccepted { .. } => self.apply_to_execution(event)?,
         }
         self.head.time_mark = self.head.time_mark.max(Some(event.at));
         Ok(self)

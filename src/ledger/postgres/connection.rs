@@ -16,6 +16,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, Socket, tls::TlsStream};
 
 use super::address::ServerAddress;
 use super::problem;
+use crate::crash;
 use crate::domain::time::DurationMs;
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::CommitError;
@@ -125,15 +126,20 @@ impl Server {
         [
             format!("\"{}\", pg_temp", self.address.schema()),
             self.lock_timeout.as_millis().max(1).to_string(),
-            STATEMENT_TIMEOUT
-                .as_millis()
-                .max(self.lock_timeout.as_millis().saturating_mul(2))
-                .to_string(),
+            self.statement_timeout().as_millis().to_string(),
         ]
     }
 
+    fn statement_timeout(&self) -> DurationMs {
+        let usual =
+            crash::statement_timeout_ms().map_or(STATEMENT_TIMEOUT, DurationMs::from_millis);
+        let waiting = self.lock_timeout.as_millis().saturating_mul(2);
+        usual.max(DurationMs::from_millis(waiting))
+    }
+
     fn patience(&self) -> Duration {
-        STATEMENT_TIMEOUT.to_std().max(self.lock_timeout.to_std() * 2) + GRACE
+        let grace = crash::statement_timeout_ms().map_or(GRACE, Duration::from_millis);
+        self.statement_timeout().to_std().saturating_add(grace)
     }
 
     /// Asks the server, with an end. After a lost connection or an answer that did not come there

@@ -8,6 +8,7 @@
 
 mod address;
 mod connection;
+mod life;
 mod problem;
 
 use std::cell::{Cell, RefCell};
@@ -25,13 +26,8 @@ use super::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
 use crate::domain::digest::Digest;
 use crate::domain::time::{DurationMs, Timestamp};
 use connection::Server;
-
-/// The migrations, in order. Never edited, only added to.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
-
-/// The version of the tables that this program reads and writes.
-#[expect(clippy::cast_possible_wrap, reason = "the number of migrations is small")]
-pub(super) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+use life::migrations;
+pub(super) use life::schema_version;
 
 /// The first server with everything that is used here, and the oldest that is still maintained.
 const SERVER_VERSION_MIN: i64 = 140_000;
@@ -140,7 +136,7 @@ impl PostgresEngine {
         if is_there == 0 {
             engine.server.run("create", &address.create_schema())?;
         }
-        for migration in MIGRATIONS {
+        for migration in migrations() {
             engine.server.run("make the tables of", migration)?;
         }
         Ok(engine)
@@ -179,13 +175,18 @@ impl PostgresEngine {
         checked
     }
 
-    fn check_schema(&self) -> Result<(), LedgerError> {
+    fn read_schema(&self) -> Result<i64, LedgerError> {
         let mut found = 0;
         self.each(READ_SCHEMA, &[], &mut |row| {
             found = row.int(0)?;
             Ok(ControlFlow::Break(()))
         })?;
-        let (path, known) = (self.server.path(), SCHEMA_VERSION);
+        Ok(found)
+    }
+
+    fn check_schema(&self) -> Result<(), LedgerError> {
+        let found = self.read_schema()?;
+        let (path, known) = (self.server.path(), schema_version());
         match found.cmp(&known) {
             std::cmp::Ordering::Greater => Err(LedgerError::Newer { path, found, known }),
             std::cmp::Ordering::Less => Err(LedgerError::Older { path, found, known }),
@@ -201,7 +202,13 @@ impl PostgresEngine {
                 self.begin_once(text, locks)?;
                 self.check_same_ledger()
             }
-            begun => begun,
+            // Where a lock was not to be had the transaction is there all the same, and the next
+            // one could not begin.
+            Err(error) => {
+                self.server.rollback();
+                Err(error)
+            }
+            Ok(()) => Ok(()),
         }
     }
 
@@ -290,6 +297,10 @@ impl Engine for PostgresEngine {
 
     fn now(&self) -> Option<Timestamp> {
         self.now.get()
+    }
+
+    fn leaves_gaps(&self) -> bool {
+        true
     }
 
     fn commit(&self) -> Result<(), CommitError> {

@@ -1,7 +1,7 @@
-//! A ledger in the making: a file under another name until it is complete.
+//! A ledger or a copy in the making: a file under another name until it is complete.
 //!
-//! After a crash there is either no ledger or a whole one; at worst the draft is left over, under a
-//! hidden name that nothing reads.
+//! After a crash there is either nothing under the name or the whole; at worst the draft is left
+//! over, under a hidden name that nothing reads but the same copy when it goes on.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -9,47 +9,89 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{SqliteEngine, connection, place};
+use crate::crash::{self, CrashPoint};
 use crate::domain::digest::sha256_hex;
-use crate::domain::id::LedgerId;
 use crate::domain::time::DurationMs;
 use crate::files;
 use crate::ledger::error::LedgerError;
 
-/// A ledger in the making. Removes its file when it is dropped.
+/// A file in the making. Removes it when it is dropped, unless it is one that goes on later.
 pub(in crate::ledger) struct Draft {
     path: PathBuf,
     directory: PathBuf,
     temporary: PathBuf,
+    is_kept: bool,
 }
 
 impl Draft {
-    /// Checks the place and makes an empty file beside it.
-    pub(in crate::ledger) fn begin(path: &Path, ledger_id: &LedgerId) -> Result<Self, LedgerError> {
+    /// Checks the place and makes an empty file beside it, under a name that `seed` gives.
+    pub(in crate::ledger) fn begin(path: &Path, seed: &str) -> Result<Self, LedgerError> {
+        let draft = Self::at(path, seed)?;
+        if draft.path.symlink_metadata().is_ok() {
+            return Err(LedgerError::Exists { path: draft.path.clone() });
+        }
+        draft.refuse_side_files()?;
+        draft.make_file(true)?;
+        Ok(draft)
+    }
+
+    /// The same, but what is there under the name is going to be replaced.
+    pub(in crate::ledger) fn begin_over(path: &Path, seed: &str) -> Result<Self, LedgerError> {
+        let draft = Self::at(path, seed)?;
+        draft.make_file(true)?;
+        Ok(draft)
+    }
+
+    /// The same, and the file is kept for later: a run before this one may have left it.
+    pub(in crate::ledger) fn go_on(path: &Path, seed: &str) -> Result<Self, LedgerError> {
+        let mut draft = Self::at(path, seed)?;
+        draft.refuse_side_files()?;
+        draft.is_kept = true;
+        draft.make_file(false)?;
+        Ok(draft)
+    }
+
+    fn at(path: &Path, seed: &str) -> Result<Self, LedgerError> {
         let path = place::absolute(path)?;
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(LedgerError::NotAFile { path });
         };
-        if path.symlink_metadata().is_ok() {
-            return Err(LedgerError::Exists { path });
+        let suffix = &sha256_hex(seed.as_bytes())[..16];
+        let temporary = directory.join(format!("{}{suffix}", place::draft_prefix(name)));
+        Ok(Self { directory: directory.to_owned(), temporary, path, is_kept: false })
+    }
+
+    fn refuse_side_files(&self) -> Result<(), LedgerError> {
+        match place::side_files(&self.path).into_iter().find(|side| side.exists()) {
+            Some(side) => Err(LedgerError::SideFile { path: side }),
+            None => Ok(()),
         }
-        if let Some(side) = place::side_files(&path).into_iter().find(|side| side.exists()) {
-            return Err(LedgerError::SideFile { path: side });
-        }
-        let failed = |error: &std::io::Error| place::refused("create", &path, directory, error);
-        files::make_private_dirs(directory).map_err(|error| failed(&error))?;
-        sync_ancestors(directory).map_err(|error| failed(&error))?;
-        place::check_file_system(directory, None)?;
-        let suffix = &sha256_hex(ledger_id.as_str().as_bytes())[..16];
-        let hidden = format!("{}{suffix}", place::draft_prefix(name));
-        let temporary = directory.join(hidden);
+    }
+
+    fn make_file(&self, is_new: bool) -> Result<(), LedgerError> {
+        let failed = |error: &io::Error| self.refused(error);
+        files::make_private_dirs(&self.directory).map_err(|error| failed(&error))?;
+        sync_ancestors(&self.directory).map_err(|error| failed(&error))?;
+        place::check_file_system(&self.directory, None)?;
         // SQLite gives the side files the mode of the database.
-        files::make_private_file(&temporary).map_err(|error| failed(&error))?;
-        Ok(Self { directory: directory.to_owned(), path, temporary })
+        match files::make_private_file(&self.temporary) {
+            Err(error) if !is_new && error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(|_| ()).map_err(|error| failed(&error)),
+        }
+    }
+
+    fn refused(&self, error: &io::Error) -> LedgerError {
+        place::refused("create", &self.path, &self.directory, error)
     }
 
     /// Where the ledger is going to be.
     pub(in crate::ledger) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it is until then.
+    pub(in crate::ledger) fn temporary(&self) -> &Path {
+        &self.temporary
     }
 
     /// A connection to the draft, with its tables made.
@@ -62,23 +104,45 @@ impl Draft {
         Ok(engine)
     }
 
-    /// Gives it its name, unless another ledger has taken that. No connection may be open.
+    /// Gives it its name, unless another file has taken that. No connection may be open.
     pub(in crate::ledger) fn publish(self) -> Result<(), LedgerError> {
-        let failed =
-            |error: &std::io::Error| place::refused("create", &self.path, &self.directory, error);
-        let [log, ..] = place::side_files(&self.temporary);
-        if log.exists() {
-            let problem = "the log of the new database could not be closed".to_owned();
-            return Err(LedgerError::Failed { doing: "create", path: self.path.clone(), problem });
-        }
+        self.refuse_open_log()?;
         match fs::hard_link(&self.temporary, &self.path) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(LedgerError::Exists { path: self.path.clone() });
             }
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(self.refused(&error)),
         }
-        // The name is durable only once its directory is.
+        self.make_name_durable()?;
+        // From here on the other name is only in the way.
+        let _ = fs::remove_file(&self.temporary);
+        Ok(())
+    }
+
+    /// Gives it its name in place of whatever has it. No connection may be open to either.
+    pub(in crate::ledger) fn publish_over(self) -> Result<(), LedgerError> {
+        self.refuse_open_log()?;
+        fs::rename(&self.temporary, &self.path).map_err(|error| self.refused(&error))?;
+        self.make_name_durable()
+    }
+
+    fn refuse_open_log(&self) -> Result<(), LedgerError> {
+        let [log, ..] = place::side_files(&self.temporary);
+        if log.exists() {
+            let problem = "the log of the new database could not be closed".to_owned();
+            return Err(LedgerError::Failed { doing: "create", path: self.path.clone(), problem });
+        }
+        // The engine does not sync a copy that it makes.
+        let synced = File::open(&self.temporary).and_then(|file| file.sync_all());
+        synced.map_err(|error| self.refused(&error))?;
+        crash::hit(CrashPoint::BeforeName);
+        Ok(())
+    }
+
+    /// The name is durable only once its directory is.
+    fn make_name_durable(&self) -> Result<(), LedgerError> {
+        crash::hit(CrashPoint::AfterName);
         let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
         synced.map_err(|error| LedgerError::NameUnknown {
             path: self.path.clone(),
@@ -105,6 +169,9 @@ fn sync_ancestors(directory: &Path) -> io::Result<()> {
 
 impl Drop for Draft {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         let _ = fs::remove_file(&self.temporary);
         for side in place::side_files(&self.temporary) {
             let _ = fs::remove_file(side);

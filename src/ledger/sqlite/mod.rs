@@ -8,17 +8,28 @@ mod connection;
 mod draft;
 mod place;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, MAIN_DB};
 
-pub(super) use connection::{SCHEMA_VERSION, open};
+pub(super) use connection::{
+    bring_up, copy_into, end_log, mark_backup, open, open_as_it_is, schema_version, use_log,
+    version,
+};
 pub(super) use draft::Draft;
+
+pub(super) use place::{side_files, unwritable};
 
 use super::columns::nonsense;
 use super::error::LedgerError;
 use super::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
 use crate::domain::time::DurationMs;
+
+/// Whether the file system of a path, or of what is above it, holds locks.
+pub(super) fn check_place(path: &Path) -> Result<(), LedgerError> {
+    let there = path.ancestors().find(|above| above.exists()).unwrap_or(path);
+    place::check_file_system(there, None)
+}
 
 /// From so many frames on the log is checkpointed before a write, which then starts it anew.
 const LOG_FRAMES_MAX: i32 = 128;
@@ -27,6 +38,7 @@ const LOG_FRAMES_MAX: i32 = 128;
 pub(super) struct SqliteEngine {
     connection: Connection,
     origin: Origin,
+    is_backup: bool,
 }
 
 /// What every error of a connection says beside what was being done.
@@ -71,6 +83,10 @@ impl SqliteEngine {
             .prepare_cached(text)
             .and_then(|mut statement| statement.raw_execute().map(|_| ()))
             .map_err(|error| self.origin.failed(doing, &error))
+    }
+
+    fn run_batch(&self, doing: &'static str, text: &'static str) -> Result<(), LedgerError> {
+        self.connection.execute_batch(text).map_err(|error| self.origin.failed(doing, &error))
     }
 
     fn prepare(
@@ -118,6 +134,14 @@ fn bind(statement: &mut CachedStatement<'_>, values: &[Value<'_>]) -> rusqlite::
 }
 
 impl Engine for SqliteEngine {
+    fn is_backup(&self) -> bool {
+        self.is_backup
+    }
+
+    fn copy_into(&self, file: &Path) -> Result<bool, LedgerError> {
+        copy_into(self, file).map(|()| true)
+    }
+
     fn begin_read(&self) -> Result<(), LedgerError> {
         self.run("read", "BEGIN")
     }

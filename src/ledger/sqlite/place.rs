@@ -62,7 +62,7 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, LedgerError> {
 }
 
 /// The log, its index, and the journal of other modes.
-pub(super) fn side_files(path: &Path) -> [PathBuf; 3] {
+pub(in crate::ledger) fn side_files(path: &Path) -> [PathBuf; 3] {
     ["-wal", "-shm", "-journal"].map(|suffix| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
@@ -161,7 +161,7 @@ pub(super) fn refused(
 }
 
 /// Which of the database, its side files and its directory this user cannot write.
-pub(super) fn unwritable(path: &Path) -> Option<PathBuf> {
+pub(in crate::ledger) fn unwritable(path: &Path) -> Option<PathBuf> {
     let [log, index, _] = side_files(path);
     let candidates = [Some(path.to_owned()), Some(log), Some(index), path.parent().map(Into::into)];
     candidates.into_iter().flatten().find(|candidate| {

@@ -8,9 +8,11 @@ use crate::ledger::statements as sql;
 use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
-const SEARCHING: [Statement; 25] = [
+const SEARCHING: [Statement; 27] = [
     sql::READ_IDENTITY,
     sql::INSERT_IDENTITY,
+    sql::RAISE_INCARNATION,
+    sql::READ_STANDING,
     sql::READ_STREAM_HEAD,
     sql::INSERT_EVENT,
     sql::READ_SERVICE,

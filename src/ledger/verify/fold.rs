@@ -125,11 +125,8 @@ impl Fold {
             Self::Registry { state, mut versions } => {
                 let event: RegistryEvent = read(row)?;
                 let state = state.apply(&event).map_err(|error| error.to_string())?;
-                match &event.body {
-                    RegistryBody::LedgerCreated { .. } => {}
-                    RegistryBody::ActuatorRegistered { actuator, .. } => {
-                        versions.insert(actuator.name.clone(), row.sequence);
-                    }
+                if let RegistryBody::ActuatorRegistered { actuator, .. } = &event.body {
+                    versions.insert(actuator.name.clone(), row.sequence);
                 }
                 *self = Self::Registry { state, versions };
                 Ok(first_difference(row, &event, event.body.kind(), None))

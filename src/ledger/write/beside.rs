@@ -33,6 +33,16 @@ impl WriteTxn<'_> {
                 let values = [id, Value::Int(column(*incarnation))];
                 self.engine().exec(sql::INSERT_IDENTITY, &values).map(|_| ())
             }
+            RegistryBody::LedgerRestored { incarnation, .. }
+            | RegistryBody::LedgerOpened { incarnation, .. } => {
+                let values = [Value::Int(column(*incarnation))];
+                if self.engine().exec(sql::RAISE_INCARNATION, &values)? == 1 {
+                    return Ok(());
+                }
+                let problem = "another incarnation is stored";
+                Err(nonsense(self.path(), "its identity".to_owned(), problem))
+            }
+            RegistryBody::LedgerSealed { .. } => Ok(()),
             RegistryBody::ActuatorRegistered { actuator, .. } => {
                 let json = document(actuator);
                 self.put_document("actuator", actuator.name.as_str(), place.sequence, &json)
@@ -52,7 +62,7 @@ impl WriteTxn<'_> {
         self.put_document("policy", "current", place.sequence, &document(policy))
     }
 
-    fn put_document(
+    pub(super) fn put_document(
         &self,
         kind: &str,
         name: &str,

@@ -61,6 +61,17 @@ impl WriteTxn<'_> {
     fn look_for_it(&self) -> Result<bool, LedgerError> {
         let engine = self.read.engine();
         engine.begin_write(&self.reach.locks())?;
+        let is_there = self.find_it();
+        engine.rollback();
+        match is_there {
+            // The tables themselves were a part of it.
+            Err(LedgerError::Missing { .. }) => Ok(false),
+            is_there => is_there,
+        }
+    }
+
+    fn find_it(&self) -> Result<bool, LedgerError> {
+        let engine = self.read.engine();
         let Some((stream, tail)) = self.tails.first_key_value() else {
             return Ok(true);
         };
@@ -71,7 +82,6 @@ impl WriteTxn<'_> {
             is_there = row.bytes(0)? == tail.hash.as_bytes();
             Ok(ControlFlow::Break(()))
         })?;
-        engine.rollback();
         Ok(is_there)
     }
 }

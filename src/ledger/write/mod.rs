@@ -5,6 +5,7 @@
 
 mod beside;
 mod commit;
+mod copied;
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Deref};
@@ -23,6 +24,8 @@ use crate::ledger::read::ReadTxn;
 use crate::ledger::sql::Value;
 use crate::ledger::statements as sql;
 use crate::ledger::stream::{Chainer, Stream};
+
+pub(in crate::ledger) use copied::Copied;
 
 /// The proof that a write is durable. Only a commit makes one.
 #[must_use = "a call may be made only with the proof that it was recorded"]
@@ -172,23 +175,33 @@ impl<'a> WriteTxn<'a> {
         state: ServiceState,
         events: &[Event],
     ) -> Result<ServiceState, LedgerError> {
-        let appended = self.append_unguarded(service, state, events);
+        let appended = self.append_as(service, state, events, None);
         self.guard(appended)
     }
 
-    fn append_unguarded(
+    /// `bodies` are the texts of the events, where these are there already.
+    fn append_as(
         &mut self,
         service: &ServiceName,
         state: ServiceState,
         events: &[Event],
+        bodies: Option<&[&str]>,
     ) -> Result<ServiceState, LedgerError> {
         let stream = Stream::Service(service.clone());
         let state = state.fold(events).map_err(|problem| self.illegal(&stream, &problem))?;
         let mut touched: BTreeMap<&ExecutionKey, (Place, i64)> = BTreeMap::new();
         let mut version = None;
-        for event in events {
+        for (at, event) in events.iter().enumerate() {
             let key = event.body.execution_key();
-            let place = self.record(&stream, &Entry::of(event, event.body.kind(), key))?;
+            let kind = event.body.kind();
+            let entry = match bodies {
+                None => Entry::of(event, kind, key),
+                Some(bodies) => {
+                    let body = bodies[at].to_owned();
+                    Entry { at: event.at, kind, execution_key: key, body }
+                }
+            };
+            let place = self.record(&stream, &entry)?;
             let sequence = place.sequence;
             version = Some(sequence);
             if let Some(key) = key {

@@ -7,6 +7,7 @@
 mod changed;
 mod finish;
 mod lease;
+mod life;
 mod observe;
 mod put;
 mod service;
@@ -66,6 +67,8 @@ pub fn decide(
     let now = match (command.has_happened(), state.head.time_mark) {
         (true, Some(mark)) => now.max(mark),
         (true, None) => now,
+        // It is what the clock itself is asked about.
+        (false, _) if matches!(command, Command::AcceptClock { .. }) => now,
         (false, _) => on_ledger_clock(state, now)?,
     };
     let draft = Draft { state, context, now, asked_at };
@@ -117,6 +120,8 @@ pub fn decide(
         }
         Command::Settle { key, settlement } => settle::settle(&draft, key, settlement),
         Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
+        Command::AcceptClock { service, reason } => life::accept_clock(&draft, service, reason),
+        Command::Restore { incarnation, lost } => Ok(life::restore(&draft, *incarnation, lost)),
     }
 }
 

@@ -1,0 +1,97 @@
+//! `doctor`: what is well and what is not, with what to do.
+
+use clap::{ArgMatches, Args, FromArgMatches as _};
+use serde_json::json;
+
+use super::app::App;
+use super::exit::Exit;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out};
+use super::problem::Problem;
+use super::table::{Cell, Column, Table};
+use crate::ledger::OpenOptions;
+use crate::ledger::life::examine::{Check, Health};
+use crate::ops::doctor;
+
+pub(super) const NOUN: Noun = Noun {
+    name: "doctor",
+    group: "Ledger",
+    about: "Look at everything that a ledger rests on: 0 well, 26 a person, 21 unusable",
+    augment: DoctorArgs::augment_args,
+    run,
+    hidden: false,
+};
+
+#[derive(Args)]
+struct DoctorArgs {}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    let DoctorArgs {} = DoctorArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    let chosen = app.chosen()?;
+    let open = OpenOptions { lock_timeout: app.globals.lock_timeout };
+    let mut checks = doctor::place(&chosen.location, open);
+    match app.session() {
+        Ok(session) => {
+            checks.push(Check::ok("open", "it opens"));
+            checks.extend(doctor::ledger(session));
+        }
+        Err(fault) => {
+            let problem = app.problem(fault);
+            checks.push(Check::fail("open", problem.message, "what is above says why"));
+        }
+    }
+    let worst = checks.iter().map(|check| check.health).max().unwrap_or(Health::Ok);
+    let shown = &chosen.shown;
+    let mut answer = match worst {
+        Health::Ok => Answer::ok(),
+        Health::Warn => Answer::failed(
+            problem(&checks, worst, "doctor_warns", Exit::Attention)
+                .hint("what to do is in the last column"),
+        ),
+        Health::Fail => Answer::failed(
+            problem(&checks, worst, "ledger_unhealthy", Exit::LedgerUnusable)
+                .hint("what to do is in the last column"),
+        ),
+    };
+    let mut table = Table::new([
+        Column::left("CHECK"),
+        Column::left("STATE"),
+        Column::left("FOUND").shrinks(),
+        Column::left("DO"),
+    ]);
+    for check in &checks {
+        table.row([
+            Cell::new(check.name),
+            Cell::new(check.health.as_str()),
+            Cell::new(&check.found),
+            Cell::new(check.advice),
+        ]);
+    }
+    let rows: Vec<_> = checks
+        .iter()
+        .map(|check| {
+            json!({
+                "check": check.name,
+                "state": check.health.as_str(),
+                "found": check.found,
+                "advice": check.advice,
+            })
+        })
+        .collect();
+    answer = answer.noun("checks", &rows).line(format!("ledger {shown}")).table(table);
+    for check in checks.iter().filter(|check| check.health != Health::Ok) {
+        answer = answer.name(check.name);
+    }
+    Ok(answer)
+}
+
+fn problem(checks: &[Check], worst: Health, code: &'static str, exit: Exit) -> Problem {
+    let ill: Vec<&Check> = checks.iter().filter(|check| check.health != Health::Ok).collect();
+    let text = format!("{} of {} checks are not well", ill.len(), checks.len());
+    ill.iter()
+        .filter(|check| check.health == worst)
+        .take(10)
+        .fold(Problem::new(code, exit, text), |problem, check| {
+            problem.fact(check.name, check.found.clone())
+        })
+}

@@ -1,0 +1,89 @@
+//! What befalls a ledger as a whole, as far as one service is concerned: a clock that was ahead,
+//! and a restore from a copy.
+
+use super::{Decision, Draft, unchanged};
+use crate::domain::id::{NUMBER_MAX, ServiceName};
+use crate::domain::scale::attempt::UnknownWhy;
+use crate::domain::scale::event::EventBody;
+use crate::domain::scale::execution::Phase;
+use crate::domain::scale::gates::registered;
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::result::Detail;
+use crate::domain::scale::service::{CLOCK_SKEW_MAX, FenceSource};
+use crate::domain::scale::state::FenceMark;
+
+/// Takes the time mark back to now. A mark that clocks may differ by is no reason to.
+pub(super) fn accept_clock(
+    draft: &Draft<'_>,
+    service: &ServiceName,
+    reason: &Detail,
+) -> Result<Decision, Rejection> {
+    registered(draft.state, service)?;
+
+    // Already there?
+    let poisoned = draft.state.head.time_mark.filter(|mark| *mark > draft.now.plus(CLOCK_SKEW_MAX));
+    let Some(mark) = poisoned else {
+        return Ok(unchanged());
+    };
+
+    // Allowed now?
+    let decision = may_administer(draft, service)?;
+
+    let accepted = EventBody::ClockAccepted { mark, reason: reason.clone(), decision };
+    let under_way = draft.state.executions.values().filter(|it| !it.phase.is_finished());
+    let brought_back =
+        under_way.map(|it| EventBody::ExecutionClockAccepted { execution_key: it.key().clone() });
+    Ok(draft.done(std::iter::once(accepted).chain(brought_back).collect()))
+}
+
+fn may_administer(draft: &Draft<'_>, service: &ServiceName) -> Result<PolicyAnswer, Rejection> {
+    let context = draft.context;
+    let answer = context.policy.answer(&PolicyQuery {
+        actor: context.by.actor.to_string(),
+        action: PolicyAction::Administer,
+        resource: PolicyResource::Ledger { id: context.ledger_id.to_string() },
+        desired: None,
+        current: None,
+        source: context.source.to_owned(),
+        reason: None,
+        controller: None,
+        os_user: Some(context.by.os_user.clone()),
+        at: draft.now,
+    });
+    if answer.allowed {
+        return Ok(answer);
+    }
+    Err(Rejection::Denied {
+        actor: context.by.actor.to_string(),
+        subject: service.to_string(),
+        answer: Box::new(answer),
+    })
+}
+
+/// Goes on above every fence of the lost history. A call that the copy shows under way has ended
+/// in that history, nobody knows how. Fences that a writer brings are ordered by whoever makes
+/// them, who has lost nothing: they go up by one, which asks for a new leader.
+pub(super) fn restore(draft: &Draft<'_>, incarnation: u64, lost: &FenceMark) -> Decision {
+    let head = &draft.state.head;
+    let is_minted = head.registration.as_ref().is_none_or(|r| r.fences == FenceSource::Minted);
+    let above = head.mark.epoch.max(if is_minted { lost.epoch } else { 0 });
+    let epoch = above.saturating_add(1).min(NUMBER_MAX);
+    let mark = FenceMark { epoch, token: 0, lease_id: None };
+    let mut events = vec![EventBody::ServiceRestored { incarnation, mark }];
+    for execution in draft.state.executions.values() {
+        if let Phase::Started { call } = &execution.phase {
+            events.push(EventBody::AttemptLost {
+                execution_key: execution.key().clone(),
+                attempt: call.attempt,
+                why: UnknownWhy::Lost,
+                detail: Detail::cut(
+                    "the ledger was restored from a copy that is older than its end",
+                ),
+                ended_at: None,
+                rollback_required: false,
+            });
+        }
+    }
+    draft.done(events)
+}

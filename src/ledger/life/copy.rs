@@ -1,0 +1,291 @@
+//! A ledger that moves to another place, event by event.
+//!
+//! The order keeps the contract: the events are copied while the source is in use; the source is
+//! sealed; the rest is copied, and held against the source; the copy gets its identity and is
+//! verified; only then does it open, by an event of its own. A copy on a server has tables and no
+//! identity until then, one in a file a hidden name. Each step finds what the one before has left,
+//! so the same line again goes on after a crash.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use super::Standing;
+use crate::domain::id::CommandId;
+use crate::domain::registry::RegistryEvent;
+use crate::ledger::columns::{EventRow, column, nonsense, parsed};
+use crate::ledger::error::LedgerError;
+use crate::ledger::sql::{Engine, Value};
+use crate::ledger::sqlite::Draft;
+use crate::ledger::write::Copied;
+use crate::ledger::{
+    Head, Ledger, LedgerIdentity, Location, OpenOptions, Reach, Stream, Verification, postgres,
+    statements as sql,
+};
+
+/// How many events of a copy share a commit.
+const EVENTS_AT_ONCE: usize = 256;
+
+/// What a copy took over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pulled {
+    /// How many events were new to it.
+    pub events: u64,
+}
+
+/// A ledger on its way to another place.
+pub struct Move {
+    target: Ledger,
+    draft: Option<Draft>,
+}
+
+impl Move {
+    /// Finds or makes the other place; none where the ledger has arrived there already.
+    pub fn begin(
+        source: &mut Ledger,
+        to: &Location,
+        open: OpenOptions,
+    ) -> Result<Option<Self>, LedgerError> {
+        match to {
+            Location::File(path) => Self::begin_file(source, path, open),
+            Location::Server(address) => Self::begin_server(source, address, open),
+        }
+    }
+
+    fn begin_file(
+        source: &mut Ledger,
+        path: &Path,
+        open: OpenOptions,
+    ) -> Result<Option<Self>, LedgerError> {
+        let identity = source.identity().clone();
+        let seed = format!("copy {}", identity.ledger_id);
+        if path.symlink_metadata().is_ok() {
+            let mut found = Ledger::open(&Location::File(path.to_owned()), open)?;
+            return if continues(source, &mut found)? { Ok(None) } else { Err(other(path)) };
+        }
+        let draft = Draft::go_on(path, &seed)?;
+        let engine = draft.connect(open.lock_timeout)?;
+        let target = Ledger::of_file(engine, identity, draft.path());
+        Ok(Some(Self { target, draft: Some(draft) }))
+    }
+
+    fn begin_server(
+        source: &mut Ledger,
+        address: &postgres::ServerAddress,
+        open: OpenOptions,
+    ) -> Result<Option<Self>, LedgerError> {
+        let path = PathBuf::from(address.shown());
+        let ours = source.identity().clone();
+        let engine = match postgres::PostgresEngine::open(address, open.lock_timeout) {
+            Ok(engine) => engine,
+            Err(LedgerError::Missing { .. }) => {
+                let locks = Reach::everything().locks();
+                let engine = postgres::PostgresEngine::create(address, open.lock_timeout, &locks)?;
+                // Tables without an identity: nobody can use them, and the same line goes on.
+                engine.commit().map_err(crate::ledger::sql::CommitError::into_problem)?;
+                // What a transaction was told of the schema ends with it.
+                engine.begin_read()?;
+                engine
+            }
+            Err(error) => return Err(error),
+        };
+        let found = identity_of(&engine, &path);
+        engine.rollback();
+        let identity = match found? {
+            None => LedgerIdentity { engine: "postgres", path, ..ours },
+            Some((id, _)) if id != ours.ledger_id.as_str() => return Err(other(&path)),
+            Some((_, incarnation)) => {
+                LedgerIdentity { engine: "postgres", path, incarnation, ..ours }
+            }
+        };
+        let is_named = identity.incarnation != source.identity().incarnation;
+        let path = identity.path.clone();
+        let mut target = Ledger { engine: Box::new(engine), identity, poisoned_by: None };
+        if is_named {
+            return if continues(source, &mut target)? { Ok(None) } else { Err(other(&path)) };
+        }
+        Ok(Some(Self { target, draft: None }))
+    }
+
+    /// Takes over what is new in the source.
+    pub fn pull(&mut self, source: &mut Ledger) -> Result<Pulled, LedgerError> {
+        pull(source, &mut self.target)
+    }
+
+    /// Opens the ledger in its new place. The source must be sealed, or it is refused.
+    pub fn open(
+        mut self,
+        source: &mut Ledger,
+        commands: [CommandId; 2],
+        opened: impl FnOnce(u64, Option<crate::domain::time::Timestamp>) -> RegistryEvent,
+    ) -> Result<Verification, LedgerError> {
+        let (standing, incarnation) = source.read()?.standing()?;
+        if !matches!(standing, Standing::Sealed { .. }) {
+            let problem = "the source is not sealed".to_owned();
+            let path = self.target.identity.path.clone();
+            return Err(LedgerError::OtherLedger { doing: "open", path, problem });
+        }
+        pull(source, &mut self.target)?;
+        let [naming, opening] = commands;
+        let is_open = self.is_open()?;
+        if !is_open {
+            hold_equal(source, &mut self.target)?;
+            self.target.name_copy(naming, incarnation)?;
+            self.target.read()?.verify_whole()?;
+            let mut txn = self.target.write_whole_anyway(opening)?;
+            let now = txn.now();
+            txn.append_registry(&opened(incarnation + 1, now))?;
+            let _committed = txn.commit()?;
+        }
+        let found = self.target.read()?.verify_whole()?;
+        let Self { target, draft } = self;
+        drop(target);
+        if let Some(draft) = draft {
+            draft.publish()?;
+        }
+        Ok(found)
+    }
+
+    /// Whether an earlier run has opened it, and only its name is missing.
+    fn is_open(&mut self) -> Result<bool, LedgerError> {
+        let read = self.target.read()?;
+        let is_named = identity_of(read.engine(), read.path())?.is_some();
+        Ok(is_named && read.standing()?.0 == Standing::Open)
+    }
+}
+
+impl Ledger {
+    /// Gives a copy the identity of what it was made of, unless it has one.
+    pub(super) fn name_copy(
+        &mut self,
+        command_id: CommandId,
+        incarnation: u64,
+    ) -> Result<(), LedgerError> {
+        let id = self.identity.ledger_id.clone();
+        let txn = self.write_whole_anyway(command_id)?;
+        if identity_of(txn.engine(), txn.path())?.is_none() {
+            let values = [Value::Text(id.as_str()), Value::Int(column(incarnation))];
+            txn.engine().exec(sql::INSERT_IDENTITY, &values)?;
+        }
+        txn.commit().map(|_| ())
+    }
+}
+
+/// The identity that is stored, where there is one.
+pub(super) fn identity_of(
+    engine: &dyn Engine,
+    path: &Path,
+) -> Result<Option<(String, u64)>, LedgerError> {
+    let mut found = None;
+    engine.each(sql::READ_IDENTITY, &[], &mut |row| {
+        let place = || "its identity".to_owned();
+        let incarnation = crate::ledger::columns::number(path, place, row.int(1)?)?;
+        found = Some((row.text(0)?.to_owned(), incarnation));
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}
+
+fn other(path: &Path) -> LedgerError {
+    let problem = "it is there already, and is not where this ledger has moved to".to_owned();
+    LedgerError::OtherLedger { doing: "copy to", path: path.to_owned(), problem }
+}
+
+/// Whether the source has moved to what was found: it is sealed, and all that it has is there.
+fn continues(source: &mut Ledger, found: &mut Ledger) -> Result<bool, LedgerError> {
+    if source.identity().ledger_id != found.identity().ledger_id
+        || source.identity().incarnation >= found.identity().incarnation
+    {
+        return Ok(false);
+    }
+    let read = source.read()?;
+    let is_sealed = matches!(read.standing()?.0, Standing::Sealed { .. });
+    let heads = read.stream_heads()?;
+    drop(read);
+    let there = found.read()?;
+    for head in heads {
+        if !there.has(&head)? {
+            return Ok(false);
+        }
+    }
+    Ok(is_sealed)
+}
+
+/// Refuses a copy that is not all of the source, to the last event.
+fn hold_equal(source: &mut Ledger, target: &mut Ledger) -> Result<(), LedgerError> {
+    let (ours, theirs) = (source.read()?.stream_heads()?, target.read()?.stream_heads()?);
+    if ours == theirs {
+        return Ok(());
+    }
+    let path = target.identity.path.clone();
+    Err(LedgerError::Unsound { path, problem: "it has not the heads of its source".to_owned() })
+}
+
+impl crate::ledger::ReadTxn<'_> {
+    /// Whether exactly this event is there.
+    fn has(&self, head: &Head) -> Result<bool, LedgerError> {
+        let name = head.stream.to_string();
+        let mut is_there = false;
+        let values = [Value::Text(&name), Value::Int(column(head.sequence))];
+        self.engine().each(sql::READ_EVENT_HASH, &values, &mut |row| {
+            is_there = row.bytes(0)? == head.hash.as_bytes();
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_there)
+    }
+}
+
+/// Takes over, in their order, the events that the target lacks. What it has must be the same.
+pub(super) fn pull(source: &mut Ledger, target: &mut Ledger) -> Result<Pulled, LedgerError> {
+    let mut pulled = Pulled::default();
+    let mut heads: BTreeMap<Stream, Option<Head>> = BTreeMap::new();
+    let mut chunk: Vec<Copied> = Vec::new();
+    let read = source.read()?;
+    let path = read.path().to_owned();
+    read.engine().each(sql::READ_EVENTS, &[Value::Int(0)], &mut |row| {
+        let row = EventRow::of(row)?;
+        let stream: Stream = parsed(&path, || row.place(), row.stream)?;
+        if !heads.contains_key(&stream) {
+            let head = target.read()?.stream_head(&stream)?;
+            heads.insert(stream.clone(), head);
+        }
+        if let Some(Some(head)) = heads.get(&stream)
+            && row.sequence <= column(head.sequence)
+        {
+            if row.sequence == column(head.sequence) && row.hash != head.hash.as_bytes() {
+                return Err(other(&target.identity.path));
+            }
+            return Ok(ControlFlow::Continue(()));
+        }
+        chunk.push(Copied {
+            stream,
+            sequence: row.sequence,
+            command_id: parsed(&path, || row.place(), row.command_id)?,
+            body: row.body.to_owned(),
+            hash: crate::domain::digest::Digest::from_bytes(row.hash)
+                .ok_or_else(|| nonsense(&path, row.place(), "a hash of another length"))?,
+        });
+        if chunk.len() >= EVENTS_AT_ONCE {
+            pulled.events += flush(target, &mut chunk)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    pulled.events += flush(target, &mut chunk)?;
+    Ok(pulled)
+}
+
+fn flush(target: &mut Ledger, chunk: &mut Vec<Copied>) -> Result<u64, LedgerError> {
+    let Some(first) = chunk.first() else {
+        return Ok(0);
+    };
+    let mut txn = target.write_whole_anyway(first.command_id.clone())?;
+    for run in
+        chunk.chunk_by(|one, next| one.stream == next.stream && one.command_id == next.command_id)
+    {
+        txn.append_copied(run)?;
+    }
+    let _committed = txn.commit()?;
+    let count = chunk.len() as u64;
+    chunk.clear();
+    Ok(count)
+}

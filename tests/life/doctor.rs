@@ -1,0 +1,73 @@
+//! The doctor looks at everything that can be looked at.
+
+use crate::support::{Ran, World};
+
+fn state(ran: &Ran, check: &str) -> String {
+    let checks = ran.at("/checks");
+    let mut found = checks.as_array().expect("a list").iter().filter(|row| row["check"] == check);
+    found.next().map_or_else(
+        || "not looked at".to_owned(),
+        |row| row["state"].as_str().expect("a word").to_owned(),
+    )
+}
+
+#[test]
+fn a_sound_ledger_is_well() {
+    let world = World::with_fake();
+    let ran = world.json("doctor").exits(0);
+    for check in [
+        "sqlite",
+        "file_system",
+        "disk",
+        "file_mode",
+        "open",
+        "schema",
+        "standing",
+        "storage",
+        "clock",
+        "unfinished",
+        "bindings",
+        "calls",
+    ] {
+        assert_eq!(state(&ran, check), "ok", "{check}: {ran:#?}");
+    }
+}
+
+#[test]
+fn what_other_commands_refuse_is_looked_at() {
+    let world = World::new();
+    let ran = world.json("doctor").exits(21);
+    assert_eq!((state(&ran, "file"), state(&ran, "sqlite")), ("fail".into(), "ok".into()));
+    let world = World::with_fake();
+    std::fs::write(world.ledger(), b"nonsense").unwrap();
+    let ran = world.json("doctor").exits(21);
+    assert_eq!((state(&ran, "open"), state(&ran, "disk")), ("fail".into(), "ok".into()));
+    let world = World::with_fake();
+    world.run("backup --to b.db").exits(0);
+    let ran = world.json("--ledger b.db doctor").exits(21);
+    assert_eq!((state(&ran, "standing"), state(&ran, "storage")), ("fail".into(), "ok".into()));
+}
+
+#[test]
+fn what_a_person_should_look_at_is_26() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let world = World::with_fake();
+    let open = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(world.ledger(), open).unwrap();
+    assert_eq!(state(&world.json("doctor").exits(26), "file_mode"), "warn");
+    let mut world = World::with_fake();
+    world.set("SCALECTL_TEST_NOW", "2097-01-01T00:00:00Z");
+    world.run("service put web --max 9").exits(0);
+    world.unset("SCALECTL_TEST_NOW");
+    assert_eq!(state(&world.json("doctor").exits(26), "clock"), "warn");
+    let mut world = World::with_fake();
+    world.run("intent put web --replicas 3 --key k1 --reason x --expect-revision 0").exits(0);
+    world.set("SCALECTL_TEST_CRASH", "after_answer#1");
+    world.run("actuate k1");
+    world.unset("SCALECTL_TEST_CRASH");
+    world.await_no_children();
+    assert_eq!(state(&world.json("doctor").exits(26), "unfinished"), "warn");
+    std::fs::remove_file(world.path(".config/scalectl/actuators.toml")).unwrap();
+    assert_eq!(state(&world.json("doctor").exits(26), "bindings"), "warn");
+}

@@ -1,0 +1,247 @@
+//! The connection is cut at the boundary of a message, wherever that is in a scenario: every answer
+//! is true, and the same line again, or the one that the answer names, ends it well.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::proxy::{Fault, Plan, Proxy, Seen, Side};
+use super::{bind_fake, with_fake};
+use crate::support::postgres::Cluster;
+use crate::support::{Ran, World};
+
+/// How many cuts each step of the scenario takes besides those around its COMMITs.
+const CUTS_OF_A_STEP: usize = 8;
+
+const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
+
+/// The steps: what makes the world before, and the line.
+fn steps() -> Vec<(World, &'static str)> {
+    let bare = World::on_postgres();
+    let made = World::on_postgres();
+    made.init_fake();
+    let put = with_fake();
+    put.run(PUT).exits(0);
+    let pending = put.copy();
+    pending.script(&["unknown"]);
+    pending.run("actuate k1").exits(16);
+    let succeeded = put.copy();
+    succeeded.run("actuate k1").exits(0);
+    vec![
+        (bare, "init"),
+        (made, crate::support::SERVICE),
+        (with_fake(), PUT),
+        (with_fake(), "scale web=4 --key k2 --reason r --timeout 20s"),
+        (put, "actuate k1"),
+        (succeeded, "observe k1"),
+        (pending, "replay k1"),
+    ]
+}
+
+/// Runs a line in a copy of a world, through a proxy.
+fn through(world: &World, line: &str, plan: Option<Plan>) -> (World, Proxy, Ran) {
+    let mut copy = world.copy();
+    let proxy = Proxy::start(&Cluster::shared().socket(), plan);
+    let direct = copy.schema().address();
+    copy.set("SCALECTL_LEDGER", proxy.address(copy.schema().name()));
+    copy.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "1000");
+    let ran = copy.json(&format!("--lock-timeout 1s {line}"));
+    copy.unset("SCALECTL_TEST_STATEMENT_TIMEOUT_MS");
+    copy.set("SCALECTL_LEDGER", direct);
+    (copy, proxy, ran)
+}
+
+fn events(world: &World) -> usize {
+    let name = world.schema().name();
+    let sql = format!(
+        "SELECT to_regclass('{name}.event') IS NOT NULL AS is_there \\gset
+         \\if :is_there
+         SELECT count(*) FROM event;
+         \\else
+         SELECT 0;
+         \\endif"
+    );
+    world.sql(&sql).parse().unwrap()
+}
+
+/// What is untrue in an answer; nothing if all is as it says.
+fn untrue(before: usize, whole: usize, world: &World, ran: &Ran) -> Option<String> {
+    let (there, effects) = (events(world), world.fake_log("effects").len());
+    let (recorded, applied) = (ran.at("/recorded"), ran.at("/applied"));
+    let is_true = match (recorded.as_str(), ran.code) {
+        (Some("no"), _) => there == before,
+        (Some("yes"), Some(0)) => there == whole,
+        (Some("yes"), _) => there > before,
+        (Some("unknown"), Some(16)) => true,
+        _ => false,
+    };
+    // 19: applied, and not yet confirmed, because that was cut.
+    let is_not_yet = ran.code == Some(19) && applied == "yes";
+    let known = is_not_yet || [0, 10, 11, 16, 20, 21].map(Some).contains(&ran.code);
+    let is_done = match applied.as_str() {
+        Some("no") => effects == 0 || ran.line.contains("observe") || ran.line.contains("replay"),
+        Some("yes") => effects == 1,
+        _ => true,
+    };
+    if is_true && known && is_done {
+        return None;
+    }
+    Some(format!("{before} to {there} of {whole} events, {effects} effects: {ran:#?}"))
+}
+
+/// The same line, and whatever ends it, bring it to where it would have been.
+fn converges(world: &World, line: &str) -> Option<String> {
+    if line == "init" {
+        let again = world.run("init");
+        let is_there = again.code == Some(0) || again.code == Some(10);
+        return (!is_there).then(|| format!("{again:#?}"));
+    }
+    let mut ran = world.run(line);
+    for _ in 0..3 {
+        if ran.code == Some(0) {
+            break;
+        }
+        world.run("replay --all");
+        ran = world.run(line);
+    }
+    let sound = world.run("verify");
+    let effects = world.fake_log("effects").len();
+    if ran.code == Some(0) && sound.code == Some(0) && effects <= 1 {
+        return None;
+    }
+    Some(format!("it did not converge, {effects} effects: {ran:#?} {sound:#?}"))
+}
+
+/// The cuts of a step: around each COMMIT, and the rest evenly.
+fn plans(seen: &[Seen]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for side in [Side::Client, Side::Server] {
+        let of_side: Vec<&Seen> = seen.iter().filter(|seen| seen.side == side).collect();
+        let stride = (of_side.len() * 2 / CUTS_OF_A_STEP).max(1);
+        for (number, seen) in of_side.iter().enumerate() {
+            if seen.is_commit {
+                for comes_back in [true, false] {
+                    plans.push(Plan { side, number, fault: Fault::Before, comes_back });
+                    // Once the client has its answer, the next message is another boundary.
+                    if side == Side::Client {
+                        plans.push(Plan { side, number, fault: Fault::After, comes_back });
+                    }
+                }
+            } else if number % stride == 0 {
+                plans.push(Plan { side, number, fault: Fault::Before, comes_back: true });
+            }
+        }
+    }
+    plans
+}
+
+#[test]
+fn whatever_is_cut_the_answer_is_true_and_the_step_ends_well() {
+    let mut all = Vec::new();
+    for (world, line) in steps() {
+        let before = events(&world);
+        let (copy, proxy, ran) = through(&world, line, None);
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        let whole = events(&copy);
+        assert!(whole > before, "{line} writes");
+        let plans = plans(&proxy.seen());
+        assert!(plans.iter().any(|plan| !plan.comes_back), "{line}: no COMMIT was seen");
+        let world = std::sync::Arc::new(world);
+        all.extend(plans.into_iter().map(|plan| (world.clone(), line, before, whole, plan)));
+    }
+    let count = all.len();
+    let queue = Mutex::new(all.into_iter());
+    let wrong = Mutex::new(Vec::new());
+    let (struck, resolved, unknown) = (Mutex::new(0), Mutex::new(0), Mutex::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().next();
+                    let Some((world, line, before, whole, plan)) = next else { break };
+                    let (copy, proxy, ran) = through(&world, line, Some(plan));
+                    let tell = |why: String| {
+                        wrong.lock().unwrap().push(format!("{line}, {plan:?}: {why}"));
+                    };
+                    *struck.lock().unwrap() += usize::from(proxy.has_struck());
+                    let is_unknown = ran.code == Some(16) && ran.stdout.contains("commit_unknown");
+                    *unknown.lock().unwrap() += usize::from(is_unknown);
+                    if proxy.has_struck() && ran.code == Some(0) {
+                        *resolved.lock().unwrap() += 1;
+                    }
+                    untrue(before, whole, &copy, &ran).into_iter().for_each(tell);
+                    converges(&copy, line).into_iter().for_each(tell);
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    // What a reconnection shifts may leave a number unused, and no more than that.
+    let struck = struck.into_inner().unwrap();
+    assert!(struck * 10 >= count * 9, "only {struck} of {count} cuts were made");
+    assert!(resolved.into_inner().unwrap() >= 10, "a lost answer is looked into");
+    assert!(unknown.into_inner().unwrap() >= 5, "what cannot be looked into is unknown");
+}
+
+/// The number of the COMMIT among the messages of a side, when `put` runs alone.
+fn commit_of_put(world: &World, side: Side) -> usize {
+    let (_, proxy, ran) = through(world, PUT, None);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let seen = proxy.seen();
+    let mut of_side = seen.iter().filter(|seen| seen.side == side);
+    of_side.position(|seen| seen.is_commit).expect("a COMMIT")
+}
+
+#[test]
+fn a_lost_commit_is_looked_into_where_the_server_can_be_reached() {
+    let world = with_fake();
+    let client = commit_of_put(&world, Side::Client);
+    let server = commit_of_put(&world, Side::Server);
+    for (side, number, fault, comes_back, code, word, is_there) in [
+        (Side::Client, client, Fault::Before, true, 20, "not_committed", false),
+        (Side::Server, server, Fault::Before, true, 0, "", true),
+        (Side::Client, client, Fault::Before, false, 16, "commit_unknown", false),
+        (Side::Server, server, Fault::Before, false, 16, "commit_unknown", true),
+    ] {
+        let plan = Plan { side, number, fault, comes_back };
+        let (copy, proxy, ran) = through(&world, PUT, Some(plan));
+        assert!(proxy.has_struck(), "{plan:?}");
+        assert_eq!(ran.code, Some(code), "{plan:?}: {ran:#?}");
+        if code != 0 {
+            assert_eq!(ran.at("/error/code"), word, "{plan:?}");
+        }
+        let found = copy.sql("SELECT count(*) FROM execution WHERE execution_key = 'k1'");
+        assert_eq!(found, if is_there { "1" } else { "0" }, "{plan:?}");
+        if code == 16 {
+            let command = ran.at("/error/facts/command");
+            let log = copy.json(&format!("log --command {}", command.as_str().unwrap())).exits(0);
+            let is_told = !log.at("/events").as_array().unwrap().is_empty();
+            assert_eq!(is_told, is_there, "{plan:?}");
+        }
+    }
+}
+
+#[test]
+fn a_network_that_goes_silent_ends_in_bounded_time() {
+    let world = with_fake();
+    let commit = commit_of_put(&world, Side::Client);
+    for (side, number, code) in [
+        // The greeting, a question in the middle, and COMMIT.
+        (Side::Server, 0, 20),
+        (Side::Client, commit / 2, 20),
+        (Side::Client, commit, 16),
+    ] {
+        let plan = Plan { side, number, fault: Fault::Silence, comes_back: false };
+        let began = Instant::now();
+        let (copy, proxy, ran) = through(&world, PUT, Some(plan));
+        let took = began.elapsed();
+        assert!(proxy.has_struck(), "{plan:?}");
+        assert_eq!(ran.code, Some(code), "{plan:?}: {ran:#?}");
+        // Twice the lock timeout and 1 s more; connecting once or twice; a rollback.
+        assert!(took < Duration::from_secs(10), "{plan:?}: {took:?}");
+        drop(proxy);
+        copy.run(PUT).exits(0);
+        copy.run("verify").exits(0);
+    }
+    bind_fake(&world).exits(0);
+}

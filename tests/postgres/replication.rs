@@ -1,0 +1,148 @@
+//! A standby: what it does to an answer, and what is left when the primary is gone.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::bind_fake;
+use crate::support::postgres::Cluster;
+use crate::support::{SERVICE, World};
+
+const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
+
+/// A world with `web` and the fake at an address.
+fn furnished(address: &str) -> World {
+    let mut world = World::on_postgres();
+    world.set("SCALECTL_LEDGER", address);
+    world.init_fake();
+    world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
+    world
+}
+
+#[test]
+fn a_cancelled_wait_for_a_standby_is_unknown() {
+    let server = Cluster::start(&[]);
+    let world = furnished(&server.address("postgres", "postgres"));
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let put = world.start(&format!("-o json {PUT}"));
+    world.until("its COMMIT waits for the standby", || {
+        server.psql("postgres", &format!("SELECT count(*) {waiting}")) == "1"
+    });
+    // Nobody says that it is done, as long as it waits.
+    std::thread::sleep(Duration::from_millis(200));
+    server.psql("postgres", &format!("SELECT pg_cancel_backend(pid) {waiting}"));
+    let ran = super::ended(put, PUT).exits(16);
+    assert_eq!(ran.at("/error/code"), "commit_unknown");
+    assert_eq!(ran.at("/recorded"), "unknown");
+    assert!(ran.stderr.contains("synchronous replication"), "{ran:#?}");
+    server.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    world.until("nobody is waited for", || {
+        server.psql("postgres", "SHOW synchronous_standby_names").is_empty()
+    });
+    let command = ran.at("/error/facts/command");
+    let log = world.json(&format!("log --command {}", command.as_str().unwrap())).exits(0);
+    assert!(!log.at("/events").as_array().unwrap().is_empty(), "it is there after all");
+    assert_eq!(world.json(PUT).exits(0).at("/replayed"), true);
+}
+
+/// A client: puts one key after the other, and keeps what was acknowledged.
+struct Client {
+    acknowledged: Vec<String>,
+    longest: Duration,
+}
+
+fn client(world: &World, service: &str, is_over: &AtomicBool, done: &Mutex<u32>) -> Client {
+    let mut client = Client { acknowledged: Vec::new(), longest: Duration::ZERO };
+    let mut last = Instant::now();
+    let mut number = 0;
+    while !is_over.load(Ordering::SeqCst) {
+        let key = format!("{service}-{number}");
+        let line = format!(
+            "intent put {service} --replicas {} --key {key} --expect-revision {number} --reason r",
+            number % 10 + 1
+        );
+        let ran = world.json(&line);
+        match ran.code {
+            Some(0) => {
+                client.acknowledged.push(key);
+                client.longest = client.longest.max(last.elapsed());
+                last = Instant::now();
+                number += 1;
+                *done.lock().unwrap() += 1;
+            }
+            // Not there, or nobody knows: the same keyed line again.
+            Some(16 | 20) => std::thread::sleep(Duration::from_millis(50)),
+            _ => panic!("{ran:#?}"),
+        }
+    }
+    client
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_synchronous_standby_takes_over() {
+    let mut primary = Cluster::start(&["wal_level = replica", "max_wal_senders = 5"]);
+    let standby = Cluster::standby_of(&primary, &[]);
+    let (one, two) = (primary.address("postgres", "x"), standby.address("postgres", "x"));
+    let host = |address: &str| {
+        address.trim_start_matches("postgres://postgres@").trim_end_matches("/x").to_owned()
+    };
+    // The standby alone is no ledger.
+    let mut alone = World::on_postgres();
+    alone.set("SCALECTL_LEDGER", standby.address("postgres", "postgres"));
+    let ran = alone.json("status").exits(20);
+    assert_eq!(ran.at("/error/code"), "ledger_unreachable", "{ran:#?}");
+    alone.set(
+        "SCALECTL_LEDGER",
+        format!("{}?target_session_attrs=any", standby.address("postgres", "postgres")),
+    );
+    alone.json("status").exits(20).says("it is a standby");
+
+    let both = format!("postgres://postgres@{},{}/postgres", host(&two), host(&one));
+    let world = furnished(&format!("{both}?connect_timeout=2"));
+    primary.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+    primary.psql("postgres", "SELECT pg_reload_conf()");
+    world.until("the standby is in step", || {
+        primary.psql("postgres", "SELECT sync_state FROM pg_stat_replication") == "sync"
+    });
+    let services = ["s0", "s1", "s2"];
+    for service in services {
+        world.run(&SERVICE.replace("web", service)).exits(0);
+    }
+    let (is_over, done) = (Arc::new(AtomicBool::new(false)), Mutex::new(0_u32));
+    let clients: Vec<Client> = std::thread::scope(|scope| {
+        let (world, done) = (&world, &done);
+        let begun: Vec<_> = services
+            .into_iter()
+            .map(|service| {
+                let is_over = Arc::clone(&is_over);
+                scope.spawn(move || client(world, service, &is_over, done))
+            })
+            .collect();
+        world.until("there is load", || *done.lock().unwrap() >= 12);
+        primary.kill();
+        standby.promote();
+        let before = *done.lock().unwrap();
+        world.until("the clients go on", || *done.lock().unwrap() >= before + 12);
+        is_over.store(true, Ordering::SeqCst);
+        begun.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let rows = standby.psql(
+        "postgres",
+        "SELECT execution_key FROM scalectl.event WHERE kind = 'intent_accepted'",
+    );
+    let all: Vec<&str> = rows.lines().collect();
+    let there: BTreeSet<&str> = all.iter().copied().collect();
+    assert_eq!(there.len(), all.len(), "none is applied twice");
+    for client in &clients {
+        assert!(client.longest < Duration::from_secs(10), "{:?}", client.longest);
+        for key in &client.acknowledged {
+            assert!(there.contains(key.as_str()), "{key} was acknowledged, and is lost");
+        }
+    }
+    world.run("verify").exits(0);
+    bind_fake(&world).exits(0);
+}

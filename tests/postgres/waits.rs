@@ -1,0 +1,97 @@
+//! Who waits for whom.
+
+use std::time::{Duration, Instant};
+
+use super::with_fake;
+use crate::support::{SERVICE, World};
+
+fn two_services() -> World {
+    let world = with_fake();
+    world.run(&SERVICE.replace("web", "api")).exits(0);
+    world
+}
+
+fn put(service: &str, revision: u64) -> String {
+    format!(
+        "intent put {service} --replicas {} --expect-revision {revision} --reason r \
+         --lock-timeout 300ms",
+        revision + 1
+    )
+}
+
+#[test]
+fn services_do_not_wait_for_each_other() {
+    let world = two_services();
+    let held = world.schema().hold(&["service:web"]);
+    let busy = world.json(&put("web", 0)).exits(20);
+    assert_eq!(busy.at("/error/code"), "ledger_busy");
+    assert_eq!((busy.at("/recorded"), busy.at("/applied")), ("no".into(), "no".into()));
+    let began = Instant::now();
+    world.run(&put("api", 0)).exits(0);
+    assert!(began.elapsed() < Duration::from_secs(3));
+    world.run("status").exits(0);
+    drop(held);
+    world.run(&put("web", 0)).exits(0);
+}
+
+#[test]
+fn a_change_of_the_policy_waits_for_every_writer_and_lets_none_in() {
+    let world = two_services();
+    // What a writer of one service holds.
+    let held = world.schema().hold_shared(&["registry", "policy"], &["service:web"]);
+    let line = ["--lock-timeout", "300ms", "policy", "put", "all.cedar", "--reason", "again"];
+    world.write("all.cedar", "@id(\"every\")\npermit(principal, action, resource);\n");
+    world.run_args(&line).exits(20);
+    // Another writer is let in all the same.
+    world.run(&put("api", 0)).exits(0);
+    drop(held);
+    world.run_args(&line).exits(0);
+    let held = world.schema().hold(&["policy"]);
+    for service in ["web", "api"] {
+        let revision = u64::from(service == "api");
+        world.run(&put(service, revision)).exits(20);
+    }
+    drop(held);
+}
+
+#[test]
+fn after_a_busy_lock_the_same_connection_goes_on() {
+    let world = two_services();
+    world.script(&["late 0.3"]);
+    world.run("intent put web --replicas 3 --key k1 --reason r").exits(0);
+    let call = world.start("actuate k1 -o json --lock-timeout 50ms");
+    world.call_file();
+    let held = world.schema().hold(&["service:web"]);
+    world.until("it waits", || world.schema().waiting_for("service:web") > 0);
+    std::thread::sleep(Duration::from_millis(500));
+    drop(held);
+    let ran = super::ended(call, "actuate").exits(0);
+    assert_eq!(ran.at("/execution/state"), "succeeded");
+    assert_eq!(world.fake_log("effects").len(), 1);
+}
+
+/// A client that has stopped in a transaction keeps its locks for as long as the statement timeout,
+/// and no longer.
+#[test]
+fn a_stopped_client_loses_its_locks() {
+    let mut world = two_services();
+    world.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "1000");
+    world.set("SCALECTL_TEST_CRASH", "before_commit#1");
+    world.set("SCALECTL_TEST_STOP", "yes");
+    let mut stopped = world.start(&put("web", 0));
+    world.unset("SCALECTL_TEST_CRASH").unset("SCALECTL_TEST_STOP");
+    let pid = rustix::process::Pid::from_raw(i32::try_from(stopped.id()).unwrap()).unwrap();
+    world.until("it has stopped", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", stopped.id()));
+        stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+    });
+    world.run(&put("web", 0)).exits(20);
+    std::thread::sleep(Duration::from_millis(1500));
+    world.run(&format!("{} --key mine", put("web", 0))).exits(0);
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    let status = stopped.wait().unwrap();
+    // It is told that nothing of it was recorded, and nothing was.
+    assert_eq!(status.code(), Some(20), "it goes on after its locks are gone");
+    assert_eq!(world.sql("SELECT count(*) FROM execution"), "1");
+    world.run("verify").exits(0);
+}
