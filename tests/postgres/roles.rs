@@ -39,13 +39,23 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
     owner.run("init").exits(0);
     server.try_psql("scalectl_owner", "scalectl", &owners).expect("the recipe works");
 
-    // Everything that an operator does.
+    operates(&writer);
+    looks(&server);
+    let stranger = as_role(&server, "otto");
+    let ran = stranger.json("status").exits(21);
+    assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{ran:#?}");
+    never_changes(&server);
+    writer.run("verify").exits(0);
+}
+
+/// Everything that an operator does.
+fn operates(writer: &World) {
     let policy = writer.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
     let policy = policy.to_str().unwrap();
     writer.run_args(&["policy", "put", policy, "--reason", "r"]).exits(0);
     std::fs::create_dir_all(writer.fake_dir()).unwrap();
     std::fs::write(writer.fake_dir().join("capabilities"), "inspect\nlookup\nfence\n").unwrap();
-    bind_fake(&writer).exits(0);
+    bind_fake(writer).exits(0);
     writer.run(&format!("{SERVICE} --backoff 0s")).exits(0);
     writer.run("intent put web --replicas 3 --key k1 --reason r").exits(0);
     writer.run("lease acquire k1 --ttl 60s").exits(0);
@@ -58,9 +68,11 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
     writer.run("service put web --cooldown 1h").exits(0);
     writer.run("intent put web --replicas 5 --reason r").exits(14);
     writer.run("verify").exits(0);
+}
 
-    // Who looks sees everything and writes nothing.
-    let reader = as_role(&server, "rita");
+/// Who looks sees everything and writes nothing.
+fn looks(server: &Cluster) {
+    let reader = as_role(server, "rita");
     for line in ["status", "log", "explain web", "verify", "intent show k1", "plan web=4"] {
         let ran = reader.run(line);
         assert!(ran.code != Some(21) && ran.code != Some(20), "{line}: {ran:#?}");
@@ -81,11 +93,10 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
         }
     }
     assert_eq!(server.psql("scalectl", events), before);
-    let stranger = as_role(&server, "otto");
-    let ran = stranger.json("status").exits(21);
-    assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{ran:#?}");
+}
 
-    // Events stay as they are, for everybody.
+/// Events stay as they are, for everybody.
+fn never_changes(server: &Cluster) {
     for role in ["anna", "rita", "scalectl_owner", "postgres"] {
         for sql in [
             "UPDATE scalectl.event SET at = 0",
@@ -100,5 +111,4 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
     for sql in ["ALTER TABLE scalectl.event DISABLE TRIGGER ALL", "DROP TABLE scalectl.event"] {
         assert!(server.try_psql("anna", "scalectl", sql).is_err(), "{sql}");
     }
-    writer.run("verify").exits(0);
 }

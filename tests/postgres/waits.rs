@@ -75,7 +75,7 @@ fn after_a_busy_lock_the_same_connection_goes_on() {
 #[test]
 fn a_stopped_client_loses_its_locks() {
     let mut world = two_services();
-    world.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "1000");
+    world.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "5000");
     world.set("SCALECTL_TEST_CRASH", "before_commit#1");
     world.set("SCALECTL_TEST_STOP", "yes");
     let mut stopped = world.start(&put("web", 0));
@@ -86,8 +86,8 @@ fn a_stopped_client_loses_its_locks() {
         stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
     });
     world.run(&put("web", 0)).exits(20);
-    std::thread::sleep(Duration::from_millis(1500));
-    world.run(&format!("{} --key mine", put("web", 0))).exits(0);
+    let again = format!("{} --key mine", put("web", 0));
+    world.until("the locks are free", || world.run(&again).code == Some(0));
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     let status = stopped.wait().unwrap();
     // It is told that nothing of it was recorded, and nothing was.

@@ -3,6 +3,7 @@
 // Each file of tests uses its own part of the world.
 #![allow(dead_code, clippy::unwrap_used, reason = "which parts are used differs")]
 
+mod engine;
 pub(crate) mod postgres;
 pub(crate) mod schema;
 
@@ -12,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use postgres::{Cluster, OwnSchema};
+use postgres::OwnSchema;
 
 /// The binary under test, built with the feature `testing`.
 pub(crate) const SCALECTL: &str = env!("CARGO_BIN_EXE_scalectl");
@@ -31,12 +32,6 @@ pub(crate) struct World {
     dir: TempDir,
     env: Vec<(String, String)>,
     schema: Option<OwnSchema>,
-}
-
-/// A lock that keeps every writer of a ledger out, until it is dropped.
-pub(crate) enum Held {
-    File { _lock: rusqlite::Connection },
-    Server { _locks: postgres::HeldLocks },
 }
 
 /// What one run came to.
@@ -79,12 +74,6 @@ fn stat_of(pid: i32) -> Option<Vec<String>> {
 /// Whether a process is there and not only a zombie.
 pub(crate) fn is_alive(pid: i32) -> bool {
     stat_of(pid).is_some_and(|fields| fields[0] != "Z")
-}
-
-/// The children of a process.
-pub(crate) fn processes_of(parent: i32) -> Vec<i32> {
-    let is_child = |pid: &i32| stat_of(*pid).is_some_and(|fields| fields[1] == parent.to_string());
-    pids().into_iter().filter(is_child).collect()
 }
 
 fn pids() -> Vec<i32> {
@@ -144,24 +133,6 @@ impl World {
     /// An empty world: no ledger yet. Its ledger will be on the engine of this run.
     pub(crate) fn new() -> Self {
         if postgres::is_the_engine() { Self::on_postgres() } else { Self::on_sqlite() }
-    }
-
-    /// The same, whatever the engine of this run is.
-    fn on_sqlite() -> Self {
-        let dir = tempfile::Builder::new().prefix("scalectl-test-").tempdir().unwrap();
-        Self { dir, env: Vec::new(), schema: None }
-    }
-
-    /// An empty world whose ledger will be a schema of the shared server.
-    pub(crate) fn on_postgres() -> Self {
-        Self::on_schema(OwnSchema::new())
-    }
-
-    fn on_schema(schema: OwnSchema) -> Self {
-        let mut world = Self::on_sqlite();
-        world.set("SCALECTL_LEDGER", schema.address());
-        world.schema = Some(schema);
-        world
     }
 
     /// A ledger with the fake actuator as `fake` under a policy that permits everything, and the
@@ -238,11 +209,7 @@ impl World {
     pub(crate) fn copy(&self) -> Self {
         let mut copy = Self::on_sqlite();
         copy.env.clone_from(&self.env);
-        if let Some(schema) = &self.schema {
-            let schema = schema.copy();
-            copy.set("SCALECTL_LEDGER", schema.address());
-            copy.schema = Some(schema);
-        }
+        copy.take_ledger_of(self);
         copy_dir(self.dir.path(), copy.dir.path());
         copy
     }
@@ -326,54 +293,6 @@ impl World {
     /// The default ledger.
     pub(crate) fn ledger(&self) -> PathBuf {
         self.path(".local/state/scalectl/ledger.db")
-    }
-
-    /// Whether its ledger is on PostgreSQL.
-    pub(crate) fn is_on_postgres(&self) -> bool {
-        self.schema.is_some()
-    }
-
-    /// A text that names this world's ledger, as if it were the default one: transcripts are the
-    /// same on every engine but for where the ledger is.
-    pub(crate) fn as_on_sqlite(&self, text: &str) -> String {
-        let Some(schema) = &self.schema else { return text.to_owned() };
-        let default = self.ledger();
-        text.replace(&schema.address(), default.to_str().unwrap())
-            .replace("chosen by SCALECTL_LEDGER", postgres::CHOSEN_BY_DEFAULT)
-            .replace("(postgres, ", "(sqlite, ")
-            .replace("its schema has no tables of ours", "its directory is not there either")
-    }
-
-    /// The variable that names the ledger, for what is not started by [`World::command`].
-    pub(crate) fn ledger_variable(&self) -> Option<(&'static str, String)> {
-        Some(("SCALECTL_LEDGER", self.schema.as_ref()?.address()))
-    }
-
-    /// The schema of the ledger, on PostgreSQL.
-    #[track_caller]
-    pub(crate) fn schema(&self) -> &OwnSchema {
-        self.schema.as_ref().expect("a ledger on PostgreSQL")
-    }
-
-    /// Keeps every writer of the ledger out; until it is dropped.
-    pub(crate) fn lock(&self) -> Held {
-        if let Some(schema) = &self.schema {
-            return Held::Server { _locks: schema.hold(&["registry", "policy", "refusals"]) };
-        }
-        let connection = rusqlite::Connection::open(self.ledger()).expect("a database");
-        connection.busy_timeout(std::time::Duration::from_secs(5)).expect("a setting");
-        // The last one to close would copy the log away.
-        let setting = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        connection.set_db_config(setting, true).expect("a setting");
-        connection.execute_batch("BEGIN IMMEDIATE").expect("the lock");
-        Held::File { _lock: connection }
-    }
-
-    /// Runs SQL in the schema of this world's ledger, as the superuser of the server.
-    #[track_caller]
-    pub(crate) fn sql(&self, sql: &str) -> String {
-        let name = self.schema().name();
-        Cluster::shared().psql("suite", &format!("SET search_path = {name};\n{sql}"))
     }
 
     /// Where the fake actuator keeps its script and its logs.

@@ -202,13 +202,8 @@ impl PostgresEngine {
                 self.begin_once(text, locks)?;
                 self.check_same_ledger()
             }
-            // Where a lock was not to be had the transaction is there all the same, and the next
-            // one could not begin.
-            Err(error) => {
-                self.server.rollback();
-                Err(error)
-            }
-            Ok(()) => Ok(()),
+            // Without the lock the transaction is there all the same; no other could begin.
+            failed => failed.inspect_err(|_| self.server.rollback()),
         }
     }
 
