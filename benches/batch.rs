@@ -1,5 +1,5 @@
 //! `batch` against single puts, and against a bare loop that runs the same statements on the same
-//! rows with the same commits: `target/release/examples/batch target/release/scalectl`. Ratios only.
+//! rows with the same commits: `target/release/examples/batch target/release/scalectl`.
 //!
 //! The rows of the loop are those that the batch wrote, so that both write as many bytes; what is
 //! left out of it is everything else: reading and answering JSON, rules, policy, digests, hashes.

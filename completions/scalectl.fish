@@ -636,7 +636,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -l force -d 'Replace an older backup of the same ledger'
 complete -c scalectl -n "__fish_scalectl_using_subcommand backup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l from -d 'The backup' -r -F
@@ -648,7 +648,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l replace -d 'Put the ledger that is there aside, under a dated name'
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l in-place -d 'The ledger was put back already, by its server or with its disk: go on from there'
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l unseal -d 'Open a ledger that has moved to another place, because that place is lost'
@@ -660,7 +660,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "copy" -d 'Move the ledger to another place or engine, and seal it where it was; the same line again goes on after a crash'
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "migrate" -d 'Bring the tables of an older ledger up to this program; older programs are refused after it'
@@ -674,7 +674,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -683,7 +683,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -692,7 +692,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -701,7 +701,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and not __fish_seen_subcommand_from accept" -f -a "accept" -d 'Take the time of a service back to now, where it is more than 300 s ahead: look at this clock first'
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l reason -d 'Why [env: SCALECTL_REASON]' -r
@@ -712,7 +712,7 @@ ndjson\t'One JSON document a line'
 name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l all -d 'Every service of the ledger'
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l dir -d 'The directory that it makes [default: ~/scalectl-quickstart]' -r -F

@@ -164,7 +164,9 @@ fn a_refusal_among_others_is_kept_once_and_undoes_nothing() {
     world.run(&SERVICE.replace(" web ", " api ")).exits(0);
     let policy = "@id(\"web\") permit(principal, action, resource == Service::\"web\");";
     let policy = world.write("web.cedar", policy);
-    world.run_args(&["policy", "put", policy.to_str().unwrap(), "--reason", "t"]).exits(0);
+    let put_policy =
+        ["policy", "put", policy.to_str().unwrap(), "--reason", "t", "--allow-lockout"];
+    world.run_args(&put_policy).exits(0);
     let api = |n| put(&format!("a{n}"), 1).replace("\"web\"", "\"api\"");
     let input = [put("k1", 1), api(1), put("k2", 2), api(2), put("k3", 3), api(1)].join("\n");
     let ran = world.run_with("batch", input.as_bytes()).exits(12);

@@ -82,7 +82,7 @@ impl Grid {
         self.gate = None;
     }
 
-    /// How many have the ledger open; on PostgreSQL, how many wait for the lock that the test holds.
+    /// How many have the ledger open; on PostgreSQL, how many wait for the lock of the test.
     fn arrived(&self, world: &World) -> usize {
         if world.is_on_postgres() {
             return world.schema().waiting_for("registry");

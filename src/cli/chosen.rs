@@ -1,4 +1,4 @@
-//! Which ledger a line is about: by a flag, the environment, a name in `config.toml`, or the default.
+//! Which ledger a line is about: by a flag, the environment, a name of `config.toml`, or by default.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

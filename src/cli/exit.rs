@@ -175,6 +175,7 @@ impl Exit {
     #[must_use]
     pub fn after(self, applied: Applied) -> Self {
         match applied {
+            Applied::Yes if self == Self::Unavailable => Self::NotYet,
             Applied::Yes | Applied::Partial if self.promises_untouched() => Self::Diverged,
             Applied::Unknown if self.promises_untouched() => Self::Unknown,
             Applied::No | Applied::Yes | Applied::Partial | Applied::Unknown => self,
@@ -270,9 +271,15 @@ mod tests {
     fn no_exit_denies_what_was_done_to_the_target() {
         for exit in Exit::ALL {
             let promises = exit.target().starts_with("untouched");
+            // What could not be asked any more contradicts no success.
+            let after_success = match exit {
+                Exit::Unavailable => Exit::NotYet,
+                _ if promises => Exit::Diverged,
+                _ => exit,
+            };
             for (applied, told) in [
                 (Applied::No, exit),
-                (Applied::Yes, if promises { Exit::Diverged } else { exit }),
+                (Applied::Yes, after_success),
                 (Applied::Partial, if promises { Exit::Diverged } else { exit }),
                 (Applied::Unknown, if promises { Exit::Unknown } else { exit }),
             ] {

@@ -192,6 +192,22 @@ const fn document_code(error: &DocumentError) -> &'static str {
     }
 }
 
+/// A COMMIT of which nobody knows.
+fn unknown_commit(error: &LedgerError, context: &ProblemContext) -> Option<Problem> {
+    let (LedgerError::CommitUnknown { command_id, .. } | LedgerError::Poisoned { command_id, .. }) =
+        error
+    else {
+        return None;
+    };
+    let problem = Problem::unknown_commit(context, command_id, error.to_string(), false);
+    Some(if matches!(error, LedgerError::CommitUnknown { was_moved: true, .. }) {
+        Problem { code: error.code().to_owned(), ..problem }
+            .hint("nothing more was written or called; once its file has its name again, ask it")
+    } else {
+        problem
+    })
+}
+
 fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
     let exit = match error.class() {
         ErrorClass::Conflict => Exit::Conflict,
@@ -199,15 +215,7 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         ErrorClass::Unavailable => Exit::Unavailable,
         ErrorClass::Unusable => Exit::LedgerUnusable,
     };
-    if let LedgerError::CommitUnknown { command_id, .. }
-    | LedgerError::Poisoned { command_id, .. } = error
-    {
-        let problem = Problem::unknown_commit(context, command_id, error.to_string(), false);
-        if let LedgerError::CommitUnknown { was_moved: true, .. } = error {
-            return Problem { code: error.code().to_owned(), ..problem }.hint(
-                "nothing more was written or called; once its file has its name again, ask it",
-            );
-        }
+    if let Some(problem) = unknown_commit(error, context) {
         return problem;
     }
     let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();

@@ -56,7 +56,7 @@ struct LogArgs {
 }
 
 /// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 27] = [
     "ledger_created",
     "actuator_registered",
     "policy_set",
@@ -78,6 +78,12 @@ const KINDS: [&str; 21] = [
     "reading_recorded",
     "observation_recorded",
     "late_result_kept",
+    "service_restored",
+    "clock_accepted",
+    "execution_clock_accepted",
+    "ledger_restored",
+    "ledger_sealed",
+    "ledger_opened",
 ];
 
 fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Fault> {

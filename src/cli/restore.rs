@@ -66,7 +66,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
                 "--to".to_owned(),
                 chosen.shown,
                 "--reason".to_owned(),
-                "…".to_owned(),
+                "moved".to_owned(),
             ]),
         ));
     };

@@ -122,7 +122,7 @@ pub enum LedgerError {
     UnsafeServer { path: PathBuf, problem: String },
     /// The connection was lost at COMMIT, and the write is known not to be there.
     #[error(
-        "nothing of {command_id} was recorded in the ledger {}: its COMMIT did not arrive: {problem}",
+        "nothing of {command_id} was recorded in the ledger {}: COMMIT did not arrive: {problem}",
         path.display()
     )]
     NotCommitted { command_id: CommandId, path: PathBuf, problem: String },

@@ -7,7 +7,7 @@ use super::stream::Stream;
 use crate::domain::id::ServiceName;
 
 /// The chains of a write. Writes of different services do not wait for each other; a change of the
-/// registry or of the policy waits for all writes and lets none in, because each of them reads both.
+/// registry or of the policy waits for all writes and lets none in: each of them reads both.
 #[derive(Debug, Clone, Default)]
 pub struct Reach {
     alone: BTreeSet<Stream>,

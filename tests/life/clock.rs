@@ -47,9 +47,9 @@ fn a_wish_of_the_future_can_be_withdrawn_after_it() {
 fn what_ended_in_the_future_cools_from_the_acceptance() {
     let mut world = World::with_fake();
     world.run("service put web --cooldown 5m").exits(0);
-    world.set("SCALECTL_TEST_NOW", "2097-01-01T00:00:00Z");
+    world.still("2097-01-01T00:00:00Z");
     world.run("scale web=2 --reason ahead --key k1").exits(0);
-    world.unset("SCALECTL_TEST_NOW");
+    world.unset("SCALECTL_TEST_NOW").unset("SCALECTL_TEST_CLOCK");
     world.run("cooldown web").exits(25);
     world.run("clock accept web --reason ahead").exits(0);
     world.run("cooldown web").exits(14);

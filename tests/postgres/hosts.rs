@@ -78,7 +78,8 @@ fn a_wrong_clock_is_told_and_decides_nothing() {
     let hosts = hosts(&world);
     for (at, host) in hosts.iter().enumerate() {
         let put = host.json(&format!(
-            "intent put web --replicas {} --key k{at} --expect-revision latest --supersede --reason r",
+            "intent put web --replicas {} --key k{at} --expect-revision latest --supersede \
+             --reason r",
             at + 1
         ));
         let put = put.exits(0);
@@ -129,6 +130,8 @@ fn another_host_recovers_what_a_dead_one_has_left() {
     bind_fake(&later);
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
     let at = scalectl::domain::time::Timestamp::from_micros((now + 900) * 1_000_000).unwrap();
+    // The target is asked then, too.
+    std::fs::write(world.fake_dir().join("now"), format!("{at}\n")).unwrap();
     later.clock(&at.to_string());
     later.run("replay k1").exits(0);
     let shown = later.json("intent show k1").exits(0);

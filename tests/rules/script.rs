@@ -185,14 +185,7 @@ impl World {
             "accept-clock" => {
                 Command::AcceptClock { service: id("web"), reason: Detail::cut("it was ahead") }
             }
-            "restore" => Command::Restore {
-                incarnation: 2,
-                lost: FenceMark {
-                    epoch: words.number("lost").unwrap_or(0),
-                    token: 0,
-                    lease_id: None,
-                },
-            },
+            "restore" => restored(words),
             other => panic!("no such verb: {other}"),
         }
     }
@@ -208,4 +201,9 @@ pub(crate) fn said(answer: &Result<Reply, Rejection>) -> &'static str {
         Ok(Reply::Late) => "late",
         Err(rejection) => rejection.code(),
     }
+}
+
+fn restored(words: &Words<'_>) -> Command {
+    let epoch = words.number("lost").unwrap_or(0);
+    Command::Restore { incarnation: 2, lost: FenceMark { epoch, token: 0, lease_id: None } }
 }

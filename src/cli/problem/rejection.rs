@@ -1,6 +1,7 @@
 //! Refusals as problems: one arm for each, so that none is forgotten.
 
 use super::rejection_facts as facts;
+use super::rejection_times as times;
 use super::{HeldBy, Problem, ProblemContext};
 use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
@@ -142,9 +143,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .run(c.command(&["explain", &at(service, *revision)]))
             .again(c),
         Rejection::Cooldown { service, last, until, .. } => {
-            facts::cooldown(p, c, service, last, *until)
+            times::cooldown(p, c, service, last, *until)
         }
-        Rejection::OutcomeUnknown { service, revision, why, until, .. } => facts::outcome_unknown(
+        Rejection::OutcomeUnknown { service, revision, why, until, .. } => times::outcome_unknown(
             Problem { applied: Applied::Unknown, ..p },
             c,
             service,
@@ -153,12 +154,12 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             *until,
         ),
         Rejection::RetryLater { service, revision, retry_at } => {
-            facts::in_time(p, c, "due", *retry_at)
+            times::in_time(p, c, "due", *retry_at)
                 .hint("run this same line again then, or let what is due be done by")
                 .run(c.command(&["replay", &at(service, *revision)]))
         }
         Rejection::QuietTime { service, revision, until } => {
-            facts::in_time(Problem { applied: Applied::Unknown, ..p }, c, "quiet", *until)
+            times::in_time(Problem { applied: Applied::Unknown, ..p }, c, "quiet", *until)
                 .hint("run this same line again then; or wait for it, and find out, with")
                 .run(c.command(&["replay", &at(service, *revision), "--wait"]))
         }
@@ -184,19 +185,11 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .about(key)
             .hint("fix the key or the ledger; what this one knows is listed by")
             .run(c.command(&["status"])),
-        Rejection::NoSuchActuator { name } => facts::not_found(p, c, "actuator")
-            .hint(format!(
-                "fix the name or the ledger, or register it (actuator put {name} -- COMMAND); \
-                 those of this ledger are listed by"
-            ))
-            .run(c.command(&["actuator", "list"])),
+        Rejection::NoSuchActuator { name } => facts::no_actuator(p, c, name),
         Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
-        Rejection::ClockSkew { service, now, mark } => p
-            .values(mark.to_string(), now.to_string())
-            .fact("behind", mark.since(*now).to_string())
-            .hint("set this clock if it is wrong; if it is right, look at who has written, and say so")
-            .run(c.command(&["log", service.as_str()]))
-            .run(c.command(&["clock", "accept", service.as_str(), "--reason", "…"])),
+        Rejection::ClockSkew { service, now, mark } => {
+            times::clock_skew(p, c, service, *now, *mark)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::rejection::at;
+use super::rejection_times::in_time;
 use super::{HeldBy, Problem, ProblemContext};
 use crate::domain::id::{IntentRevision, Replicas, ServiceName, TargetUid};
 use crate::domain::scale::attempt::UnknownWhy;
@@ -10,8 +11,7 @@ use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::policy::PolicyAnswer;
 use crate::domain::scale::rejection::{Difference, MissingFact, TargetPart};
-use crate::domain::scale::state::{CurrentIntent, LastEffect};
-use crate::domain::time::Timestamp;
+use crate::domain::scale::state::CurrentIntent;
 
 /// The reason of a suggested `intent abandon`: the line must work as it is pasted.
 const GIVEN_UP: &str = "not wanted any more";
@@ -291,61 +291,6 @@ pub(super) fn denied(
     }
 }
 
-pub(super) fn cooldown(
-    p: Problem,
-    c: &ProblemContext,
-    service: &ServiceName,
-    last: &LastEffect,
-    until: Timestamp,
-) -> Problem {
-    let from = last.from.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let what = format!("{}, {from} → {}", at(service, last.intent_revision), last.to);
-    in_time(
-        p.fact("by", format!("{}, {what}, ended {}", last.actor, last.ended_at)),
-        c,
-        "clear",
-        until,
-    )
-    .hint("run this same line again then; what it counts from is told by")
-    .run(c.command(&["cooldown", service.as_str()]))
-    .again(c)
-}
-
-/// The instant from which something holds, and how far away it is.
-pub(super) fn in_time(p: Problem, c: &ProblemContext, label: &str, at: Timestamp) -> Problem {
-    if at <= c.now {
-        p.fact(label, format!("since {at}"))
-    } else {
-        p.fact(label, format!("at {at}, in {}", at.since(c.now)))
-    }
-}
-
-pub(super) fn outcome_unknown(
-    p: Problem,
-    c: &ProblemContext,
-    service: &ServiceName,
-    revision: IntentRevision,
-    why: UnknownWhy,
-    until: Option<Timestamp>,
-) -> Problem {
-    let intent = at(service, revision);
-    let p = p.fact("why", why_text(why));
-    let p = match until {
-        Some(until) => p.fact("late", late_text(c, until)),
-        None => p,
-    };
-    p.fact("blocked", format!("{service} starts nothing else until this is settled"))
-        .hint("never use a new key for it: it could be done twice. Find out what became of it with")
-        .run(c.command(&["replay", &intent]))
-}
-
-fn late_text(c: &ProblemContext, until: Timestamp) -> String {
-    if until <= c.now {
-        return format!("no effect is waited for any more, since {until}");
-    }
-    format!("an effect may still arrive until {until}, for {}", until.since(c.now))
-}
-
 pub(crate) const fn why_text(why: UnknownWhy) -> &'static str {
     match why {
         UnknownWhy::TimedOut => "the actuator gave no answer in its time",
@@ -409,4 +354,13 @@ pub(super) fn fact_unknown(
             .run(c.command(&["replay", &format!("{service}@{by}")]))
             .again(c),
     }
+}
+
+pub(super) fn no_actuator(p: Problem, c: &ProblemContext, name: &str) -> Problem {
+    not_found(p, c, "actuator")
+        .hint(format!(
+            "fix the name or the ledger, or register it (actuator put {name} -- COMMAND); \
+             those of this ledger are listed by"
+        ))
+        .run(c.command(&["actuator", "list"]))
 }

@@ -41,8 +41,8 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// For this transaction only, because a pooler gives the connection to somebody else after it.
-/// Temporary tables come last, so that nobody's can stand in for one of ours. A `synchronous_commit`
-/// that waits for more than the local disk is left as it is.
+/// Temporary tables come last, so that nobody's can stand in for one of ours. What waits for more
+/// than the local disk (`synchronous_commit`) is left as it is.
 const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
     set_config('lock_timeout', $2, true), set_config('statement_timeout', $3, true),
     set_config('idle_in_transaction_session_timeout', $3, true),

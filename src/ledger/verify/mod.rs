@@ -50,7 +50,7 @@ pub enum Finding {
     /// The numbers of a chain are not 1, 2, 3 …
     #[error("{stream}: event {found} where {expected} should be")]
     SequenceGap { stream: String, expected: i64, found: i64 },
-    /// The positions are not 1, 2, 3 … over the ledger; where an engine leaves gaps, they are too few.
+    /// The positions are not 1, 2, 3 … over the ledger; or too few, where an engine leaves gaps.
     #[error("positions run from {first} to {last}, but {walked} events are in the chains")]
     PositionGap { first: i64, last: i64, walked: u64 },
     /// A later event of a chain stands before an earlier one.
