@@ -11,10 +11,11 @@ fn a_service_that_was_written_in_the_future_is_freed() {
         let mut world = World::with_fake();
         // The registration was written by this host's own clock: begin after it.
         let mut later = world.copy();
-        later.set("SCALECTL_TEST_NOW", in_future(ahead));
+        later.still(&in_future(ahead));
         world = later;
         world.run(line).exits(0);
-        world.unset("SCALECTL_TEST_NOW");
+        world.unset("SCALECTL_TEST_NOW").unset("SCALECTL_TEST_CLOCK");
+        std::fs::remove_file(world.fake_dir().join("now")).expect("ours");
         world.run("service put web --max 8").exits(25).says("scalectl clock accept web");
         let ran = world.json("clock accept web --reason ahead").exits(0);
         assert_eq!(ran.at("/clock/0/accepted"), true);
