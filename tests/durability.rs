@@ -103,7 +103,7 @@ fn check(line: &str) {
 
 #[test]
 fn started_is_synced_before_the_spawn_and_the_result_before_the_answer() {
-    sqlite_only!("the server syncs; postgres::trace holds the order of the messages");
+    sqlite_only!("the server syncs, not this process");
     check("actuate k1");
     check("scale web=2 --reason r");
 }
