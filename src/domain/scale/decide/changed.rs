@@ -35,7 +35,8 @@ pub fn is_partly_applied(execution: &Execution, result: &ActuationResult) -> boo
     !says(&NOTHING_DONE) && result.observed_replicas().is_some_and(is_other)
 }
 
-fn open_call(execution: &Execution) -> Option<&Call> {
+/// The call whose outcome is still to be told.
+pub(super) fn open_call(execution: &Execution) -> Option<&Call> {
     match &execution.phase {
         Phase::Started { call } => Some(call),
         Phase::RecoveryPending { pending } => Some(&pending.call),
