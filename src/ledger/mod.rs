@@ -45,6 +45,7 @@ pub use error::{ErrorClass, LedgerError};
 pub use postgres::{AddressError, ServerAddress, Surroundings};
 pub use reach::Reach;
 pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
+pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
 pub use write::{Committed, WriteTxn};
