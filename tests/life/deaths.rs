@@ -12,6 +12,24 @@ fn writable(world: &World, places: &[&str]) -> usize {
     places.iter().filter(put).count()
 }
 
+/// The first release's tables are brought up, or they are not; the same line goes on.
+#[test]
+fn a_migration_that_dies_leaves_the_old_or_the_new() {
+    let ready = World::with_fake();
+    ready.run("scale web=2 --reason first --key k1").exits(0);
+    let make = || {
+        let mut world = ready.copy();
+        world.set("SCALECTL_TEST_SCHEMA", "1");
+        world
+    };
+    let deaths = die_everywhere(&make, "ledger migrate", &|world| {
+        world.run("ledger migrate").exits(0);
+        world.run("verify").exits(0);
+        world.run("scale web=3 --reason on --key k2").exits(0);
+    });
+    assert!(deaths >= 2, "{deaths}");
+}
+
 /// Runs a line so that it dies at the N-th time of each point, for every N that it passes.
 fn die_everywhere(make: &dyn Fn() -> World, line: &str, check: &dyn Fn(&World)) -> usize {
     let mut deaths = 0;
