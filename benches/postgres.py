@@ -33,7 +33,7 @@ POLICY = '@id("all")\npermit(principal, action, resource);\n'
 READ_EXECUTION = """SELECT position, execution_key, service, intent_id, intent_revision, dry_run, live,
  unfinished, state, version, document FROM execution"""
 INSERT_EVENT = """INSERT INTO event (stream, sequence, command_id, at, kind, execution_key, body, hash)
- VALUES ('service:web-' || :client_id, CAST(:sequence AS BIGINT) + {number}, 'cmd-' || :unique, :now,
+ VALUES (E'service\\x3aweb-' || :client_id, CAST(:sequence AS BIGINT) + {number}, 'cmd-' || :unique, :now,
  '{kind}', :key, :event, CAST(:hash AS BYTEA))"""
 
 # The statements of `ledger/`, in the order of a put that supersedes the one before.
@@ -59,7 +59,7 @@ SELECT execution_key FROM execution WHERE intent_id = 'bench-' || :unique AND in
  AND dry_run = 0;
 SELECT version, body FROM document WHERE kind = 'actuator' AND name = 'nothing';
 SELECT version, body FROM document WHERE kind = 'policy' AND name = 'current';
-SELECT sequence, hash FROM event WHERE stream = 'service:web-' || :client_id
+SELECT sequence, hash FROM event WHERE stream = E'service\\x3aweb-' || :client_id
  ORDER BY sequence DESC LIMIT 1 \\gset
 @EVENTS@
 UPDATE service SET version = CAST(:sequence AS BIGINT) + @COUNT@, head = :head
@@ -69,7 +69,7 @@ UPDATE execution SET live = 1, unfinished = 0, state = 'superseded',
  WHERE service = 'web-' || :client_id AND unfinished = 1;
 INSERT INTO execution (position, execution_key, service, intent_id, intent_revision, dry_run, live,
  unfinished, state, version, document)
- VALUES ((SELECT position FROM event WHERE stream = 'service:web-' || :client_id
+ VALUES ((SELECT position FROM event WHERE stream = E'service\\x3aweb-' || :client_id
  AND sequence = CAST(:sequence AS BIGINT) + 1), 'bench-' || :unique, 'web-' || :client_id,
  'bench-' || :unique, :sequence, 0, 1, 1, 'accepted', CAST(:sequence AS BIGINT) + @COUNT@, :execution)
  ON CONFLICT DO NOTHING;
@@ -204,6 +204,19 @@ def check_lengths(server):
     print("bytes:", ", ".join(f"{name} {length}" for name, length in LENGTHS.items()))
 
 
+def check_peer(server, count):
+    """pgbench must have changed every row that it says to change."""
+    found = server.psql(
+        "SELECT (SELECT count(*) FROM theirs.event WHERE command_id LIKE 'cmd-%' AND "
+        "execution_key = 'bench-key'), (SELECT count(*) FROM theirs.execution), (SELECT count(*) "
+        "FROM theirs.execution WHERE unfinished = 1), (SELECT count(*) FROM theirs.service AS s WHERE "
+        "version = (SELECT max(sequence) FROM theirs.event WHERE stream LIKE '%' || s.name))")
+    events, executions, unfinished, services = map(int, found.stdout.strip().split("|"))
+    if events != executions * count or not 0 < unfinished <= services:
+        sys.exit(f"pgbench is no peer: {events} events, {executions} executions, "
+                 f"{unfinished} unfinished, {services} services")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=HERE.parent / "target/release/scalectl")
@@ -231,6 +244,7 @@ def main():
             script.write_text(
                 TRANSACTION.replace("@EVENTS@", events).replace("@COUNT@", str(len(kinds))))
             compare(server, script, sizes, args)
+            check_peer(server, len(kinds))
         finally:
             server.end()
 
