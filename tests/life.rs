@@ -2,8 +2,8 @@
 //! clock that was wrong.
 
 mod clock;
-mod deaths;
-mod doctor;
+pub(crate) mod deaths;
+pub(crate) mod doctor;
 
 use crate::support::World;
 use crate::support::postgres::sqlite_only;
@@ -59,8 +59,8 @@ fn a_backup_replaces_only_a_backup_of_its_own_ledger() {
     backup(&world);
     world.run("backup --to b.db").exits(10).says("ledger_exists");
     world.run("backup --to b.db --force").exits(0);
-    let ledger = world.ledger();
-    world.run_args(&["backup", "--force", "--to", ledger.to_str().unwrap()]).exits(10);
+    world.run("--ledger own.db init").exits(0);
+    world.run("backup --force --to own.db").exits(10);
     world.write("notes.txt", "mine");
     world.run("backup --force --to notes.txt").exits(10);
     assert_eq!(std::fs::read(world.path("notes.txt")).unwrap(), b"mine");
@@ -88,6 +88,7 @@ fn a_backup_under_writers_is_one_instant() {
 
 #[test]
 fn a_restored_ledger_is_above_all_that_was_lost() {
+    sqlite_only!("a backup is restored to a file");
     let world = world_with_open_call();
     backup(&world);
     let before = world.json("--ledger b.db log --limit 1000").exits(0);
@@ -118,6 +119,7 @@ fn a_restored_ledger_is_above_all_that_was_lost() {
 
 #[test]
 fn a_call_that_the_backup_shows_under_way_is_unknown_after_the_restore() {
+    sqlite_only!("a backup is restored to a file");
     let mut world = world_with_open_call();
     world.set("SCALECTL_TEST_CRASH", "after_answer#1");
     world.run("actuate k2");
@@ -135,6 +137,7 @@ fn a_call_that_the_backup_shows_under_way_is_unknown_after_the_restore() {
 
 #[test]
 fn a_damaged_backup_is_refused_whole() {
+    sqlite_only!("a backup is restored to a file");
     let world = World::with_fake();
     world.run("scale web=2 --reason first --key k1").exits(0);
     backup(&world);
@@ -162,6 +165,7 @@ fn a_damaged_backup_is_refused_whole() {
 
 #[test]
 fn a_backup_of_another_ledger_replaces_nothing() {
+    sqlite_only!("a backup is restored to a file");
     let (world, other) = (World::with_fake(), World::with_fake());
     backup(&other);
     std::fs::copy(other.path("b.db"), world.path("o.db")).unwrap();
