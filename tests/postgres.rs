@@ -5,6 +5,7 @@
 
 mod cuts;
 mod hosts;
+mod life;
 mod pooler;
 mod proxy;
 mod refused;

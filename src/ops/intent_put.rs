@@ -33,6 +33,9 @@ pub(crate) fn with_ledger_facts(
         put.key_elsewhere = Some((service, other.revision()));
     }
     if let Some((id, revision)) = intended_identity(state, &put) {
+        let registration = state.head.registration.as_ref();
+        let actuator = registration.and_then(|registration| registration.actuator.as_ref());
+        read.look_ahead(actuator, Some((&id, revision)))?;
         put.id_owner = read.intent_owner(&id, revision)?.filter(|owner| *owner != key);
     }
     Ok(put)
