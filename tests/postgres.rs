@@ -5,6 +5,7 @@
 
 mod cuts;
 mod hosts;
+mod lost;
 mod pooler;
 mod proxy;
 mod refused;
