@@ -6,6 +6,7 @@
 mod cuts;
 mod hosts;
 mod life;
+mod lost;
 mod pooler;
 mod proxy;
 mod refused;

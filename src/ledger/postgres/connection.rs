@@ -12,6 +12,7 @@ use futures_util::future::poll_fn;
 use tokio::runtime::Runtime;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
+use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Connection, Socket, tls::TlsStream};
 
 use super::address::ServerAddress;
@@ -55,7 +56,8 @@ where
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notice(notice) = message
-            && notice.severity() == "WARNING"
+            // The other word for it is in the language of the server's messages.
+            && notice.parsed_severity() == Some(Severity::Warning)
         {
             let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
             warnings.push(notice.message().to_owned());

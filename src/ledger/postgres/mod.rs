@@ -27,7 +27,6 @@ use super::sql::{Bound, CommitError, Engine, Lock, Row, RowFlow, Statement, Valu
 use crate::domain::time::{DurationMs, Timestamp};
 use ahead::{AT_ONCE_MAX, Ahead, typed};
 use connection::Server;
-use life::migrations;
 pub(super) use life::schema_version;
 use locks::{LOCKS, advisory};
 use rows::walk;
@@ -64,12 +63,6 @@ const CHECK_SERVER: Statement = Statement::few(
             current_setting('server_encoding'), coalesce(CAST(to_regclass('ledger') AS TEXT), ''),
             coalesce(CAST(to_regclass('ledger_schema') AS TEXT), '')",
 );
-
-const READ_SCHEMA: Statement =
-    Statement::few("open", "SELECT version FROM ledger_schema WHERE singleton = 1");
-
-const FIND_SCHEMA: Statement =
-    Statement::few("create", "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1");
 
 const STORAGE_PROBLEMS: Statement = Statement::few(
     "check the storage of",
@@ -113,33 +106,6 @@ impl PostgresEngine {
         Ok(engine)
     }
 
-    /// Makes the schema, where it is not there, and the tables in it, in a transaction that is left
-    /// open for the first event: all of it is there, or nothing.
-    pub(super) fn create(
-        address: &ServerAddress,
-        lock_timeout: DurationMs,
-        locks: &[Lock],
-    ) -> Result<Self, LedgerError> {
-        let engine = Self::connect(address, lock_timeout)?;
-        engine.begin_write(locks)?;
-        if engine.check_server()? {
-            return Err(LedgerError::Exists { path: engine.server.path() });
-        }
-        let mut is_there = 0;
-        let name = Value::Text(address.schema());
-        engine.each(FIND_SCHEMA, &[name], &mut |row| {
-            is_there = row.int(0)?;
-            Ok(ControlFlow::Break(()))
-        })?;
-        if is_there == 0 {
-            engine.server.run("create", &address.create_schema())?;
-        }
-        for migration in migrations() {
-            engine.server.run("make the tables of", migration)?;
-        }
-        Ok(engine)
-    }
-
     fn connect(address: &ServerAddress, lock_timeout: DurationMs) -> Result<Self, LedgerError> {
         let server = Server::connect(address.clone(), lock_timeout)?;
         let (now, identity) = (Cell::new(None), RefCell::new(None));
@@ -174,41 +140,30 @@ impl PostgresEngine {
         checked
     }
 
-    fn read_schema(&self) -> Result<i64, LedgerError> {
-        let mut found = 0;
-        self.each(READ_SCHEMA, &[], &mut |row| {
-            found = row.int(0)?;
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(found)
-    }
-
-    fn check_schema(&self) -> Result<(), LedgerError> {
-        let found = self.read_schema()?;
-        let (path, known) = (self.server.path(), schema_version());
-        match found.cmp(&known) {
-            std::cmp::Ordering::Greater => Err(LedgerError::Newer { path, found, known }),
-            std::cmp::Ordering::Less => Err(LedgerError::Older { path, found, known }),
-            std::cmp::Ordering::Equal => Ok(()),
-        }
-    }
-
     fn begin(
         &self,
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
     ) -> Result<(), LedgerError> {
-        match self.begin_once(text, locks, ahead) {
+        let begun = match self.begin_once(text, locks, ahead) {
             // The server went away since the last transaction: nothing was begun there.
-            Err(error) if error.is_unreachable() => {
-                self.server.reconnect()?;
-                self.begin_once(text, locks, ahead)?;
-                self.check_same_ledger()
-            }
-            // Without the lock the transaction is there all the same; no other could begin.
-            failed => failed.inspect_err(|_| self.server.rollback()),
-        }
+            Err(error) if error.is_unreachable() => self.begin_anew(text, locks, ahead),
+            begun => begun,
+        };
+        // Without the lock the transaction is there all the same; no other could begin.
+        begun.inspect_err(|_| self.server.rollback())
+    }
+
+    fn begin_anew(
+        &self,
+        text: &'static str,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+    ) -> Result<(), LedgerError> {
+        self.server.reconnect()?;
+        self.begin_once(text, locks, ahead)?;
+        self.check_same_ledger()
     }
 
     /// Everything in one round trip, the clock only after the locks, and after it what is asked

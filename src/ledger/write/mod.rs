@@ -6,6 +6,7 @@
 mod beside;
 mod commit;
 mod copied;
+mod part;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,6 @@ use crate::ledger::columns::column;
 use crate::ledger::error::LedgerError;
 use crate::ledger::reach::Reach;
 use crate::ledger::read::ReadTxn;
-use crate::ledger::statements as sql;
 use crate::ledger::stream::{Chainer, Stream};
 
 pub(in crate::ledger) use copied::Copied;
@@ -52,13 +52,18 @@ impl Committed {
     }
 }
 
-/// One write of one command. No other writer is in. Rolled back when it is dropped.
+/// One write of one command. No other writer of the chains in its reach is in. Rolled back when it
+/// is dropped.
 pub struct WriteTxn<'a> {
     read: ReadTxn<'a>,
     command_id: CommandId,
     reach: Reach,
     loaded: BTreeMap<ServiceName, Loaded>,
+    /// The newest event that this transaction has put on each chain, for the next one and to look
+    /// for after a lost COMMIT.
     tails: BTreeMap<Stream, Tail>,
+    /// What of `tails` the part under way has replaced.
+    displaced: Vec<(Stream, Option<Tail>)>,
     chainer: Chainer,
     failed: bool,
 }
@@ -97,6 +102,7 @@ impl<'a> WriteTxn<'a> {
             reach,
             loaded: BTreeMap::new(),
             tails: BTreeMap::new(),
+            displaced: Vec::new(),
             chainer: Chainer::default(),
             failed: false,
         }
@@ -152,41 +158,6 @@ impl<'a> WriteTxn<'a> {
     ) -> Result<ServiceState, LedgerError> {
         let appended = self.append_as(service, state, events, None);
         self.guard(appended)
-    }
-
-    /// Does a part of the write that may fail alone, and whose events are those of a run of its
-    /// own: after an error nothing of the part remains, and the rest can still be committed. Every
-    /// service must be read again after an error.
-    pub fn part<T, E: From<LedgerError>>(
-        &mut self,
-        command_id: CommandId,
-        work: impl FnOnce(&mut Self) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.engine().exec(sql::SAVEPOINT, &[])?;
-        let failed_before = self.failed;
-        let whole = std::mem::replace(&mut self.command_id, command_id);
-        let done = work(self);
-        self.command_id = whole;
-        if done.is_err() {
-            let has_failed = self.failed;
-            // Until it is undone nothing may be committed.
-            self.failed = true;
-            if let Err(error) = self.undo_part() {
-                // Some failures end the whole transaction, and the savepoint with it: they say
-                // more than what follows from them.
-                return if has_failed { done } else { Err(error.into()) };
-            }
-            self.failed = failed_before;
-        }
-        self.engine().exec(sql::RELEASE_SAVEPOINT, &[])?;
-        done
-    }
-
-    fn undo_part(&mut self) -> Result<(), LedgerError> {
-        self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
-        self.loaded.clear();
-        self.tails.clear();
-        Ok(())
     }
 
     /// Whether a failure has made this write one that cannot be committed.

@@ -124,7 +124,8 @@ impl WriteTxn<'_> {
         let (sequence, name) = (tail.sequence + 1, stream.to_string());
         let command_id = self.command_id.as_str();
         let hash = self.chainer.link(&tail.hash, &name, sequence, command_id, &entry.body);
-        self.tails.insert(stream.clone(), Tail { sequence, hash });
+        let before = self.tails.insert(stream.clone(), Tail { sequence, hash });
+        self.displaced.push((stream.clone(), before));
         Ok(Link { entry, sequence, hash })
     }
 
