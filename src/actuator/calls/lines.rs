@@ -20,8 +20,8 @@ const REASON_BYTES_MAX: usize = 1024;
 /// What a call file says, in whole lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::actuator) struct Content {
-    session: Option<Session>,
-    group: Option<i32>,
+    pub(super) session: Option<Session>,
+    pub(super) group: Option<i32>,
     pub(super) ended: Option<(Timestamp, CallEnd)>,
     pub(super) whole_bytes: u64,
 }
