@@ -3,6 +3,7 @@
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use super::people::{next, pasted};
 use crate::support::{Ran, World};
@@ -56,4 +57,42 @@ fn after_a_signal_before_the_start_the_same_line_is_the_way_on() {
 
     pasted(&world, &ran, 0).exits(0);
     assert_eq!(world.fake_log("effects").len(), 1);
+}
+
+#[test]
+fn a_wish_that_ends_a_waiting_one_says_so() {
+    let world = World::with_fake();
+    world.run("intent put web --replicas 2 --key c-5 --reason x").exits(0);
+    assert!(world.run("plan web=3 --reason x").exits(0).stdout.contains("ends web@1"));
+    let ran = world.json("intent put web --replicas 3 --key c-6 --reason x").exits(0);
+    assert_eq!(ran.at("/warnings/0/code"), "ends_waiting");
+    let text = "this ends web@1 (key c-5), which had not started";
+    assert_eq!(ran.at("/warnings/0/message"), text);
+    let ran = world.run("scale web=4 --key c-7 --reason x").exits(0);
+    assert!(ran.stderr.contains("warning: this ends web@2 (key c-6)"), "{ran:#?}");
+    // A batch says it to the line that did it.
+    let lines = r#"{"command":["intent","put","web","--replicas","5","--key","c-8","--reason","x"]}
+{"command":["intent","put","web","--replicas","6","--key","c-9","--reason","x"]}
+"#;
+    let ran = world.run_with("batch", lines.as_bytes()).exits(0);
+    let last: Value = serde_json::from_str(ran.stdout.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(last["warnings"][0]["message"], text.replace("web@1 (key c-5)", "web@4 (key c-8)"));
+    assert!(!ran.stdout.lines().next().unwrap().contains("ends_waiting"), "{ran:#?}");
+}
+
+#[test]
+fn a_waiting_wish_under_a_lease_is_ended_only_on_purpose() {
+    let world = World::with_fake();
+    world.run("intent put web --replicas 2 --key c-5 --reason x").exits(0);
+    world.run("lease acquire c-5 --ttl 60s").exits(0);
+    let put = "intent put web --replicas 3 --key c-6 --reason x";
+    let ran = world.json(put).exits(11);
+    assert_eq!(ran.at("/error/code"), "held");
+    assert!(ran.at("/error/retry_after_ms").as_u64().unwrap() > 50_000, "{ran:#?}");
+    assert!(ran.at("/error/hint").as_str().unwrap().contains("--supersede"), "{ran:#?}");
+    pasted(&world, &ran, 0).exits(0);
+    world.run("scale web=3 --key c-6 --reason x --no-wait").exits(11);
+    assert_eq!(world.json("intent show c-5").at("/execution/state"), "accepted");
+    let ran = world.run(&format!("{put} --supersede")).exits(0);
+    assert!(ran.stderr.contains("this ends web@1 (key c-5)"), "{ran:#?}");
 }
