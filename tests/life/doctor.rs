@@ -2,6 +2,7 @@
 
 use crate::support::postgres::sqlite_only;
 use crate::support::{Ran, World};
+use std::os::unix::fs::PermissionsExt as _;
 
 pub(crate) fn state(ran: &Ran, check: &str) -> String {
     let checks = ran.at("/checks");
@@ -54,8 +55,6 @@ fn what_other_commands_refuse_is_looked_at() {
 #[test]
 fn what_a_person_should_look_at_is_26() {
     sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
-    use std::os::unix::fs::PermissionsExt as _;
-
     let world = World::with_fake();
     let open = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(world.ledger(), open).unwrap();
