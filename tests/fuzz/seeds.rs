@@ -19,7 +19,8 @@ const PASSWD: [&str; 3] = [
 const MOUNTS: [&str; 2] = [
     "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\
      40 35 0:52 / /home/a/far rw,nosuid shared:3 - fuse.sshfs b@host:/ rw\n",
-    "41 35 0:52 / /a\\040b rw - fuse.s3fs s3fs rw\n42 35 0:53 / /- rw shared:4 master:1 - tmpfs - rw\n",
+    "41 35 0:52 / /a\\040b rw - fuse.s3fs s3fs rw\n\
+     42 35 0:53 / /- rw shared:4 master:1 - tmpfs - rw\n",
 ];
 
 const STATUS: [&str; 2] = [
@@ -70,7 +71,8 @@ const BATCH: [&str; 5] = [
      {\"id\":\"b\",\"command\":[\"lease\",\"acquire\",\"k1\",\"--controller\",\"c\"]}\n",
     "{\"intent_put\":{\"service\":\"web\",\"replicas\":5,\"key\":\"k2\",\"expect_revision\":\"latest\",\
      \"valid_for_ms\":60000,\"queue\":true}}",
-    "{\"id\":2.5,\"intent_put\":{\"service\":\"web\",\"replicas\":5,\"expect_revision\":0,\"dry_run\":true}}\n\n",
+    "{\"id\":2.5,\"intent_put\":{\"service\":\"web\",\"replicas\":5,\"expect_revision\":0,\
+     \"dry_run\":true}}\n\n",
     "{\"id\":null,\"command\":[]}\r\n{\"command\":[\"x\"],\"intent_put\":null}",
     "{\"id\":[],\"command\":[\"x\"]}\n{\"id\":3,\"command\":[\"x\"],\"intent_put\":{}}\n\"id\"",
 ];
@@ -111,12 +113,17 @@ const CONFIGS: [&str; 5] = [
 
 const SLOTS: [&str; 6] = [
     // A pid that is used again, and one of another boot.
-    r#"{"state":"running","identity":{"pid":PID,"start_ticks":7,"host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
-    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,"host":{"boot_id":"b","pid_namespace":"SPACE"}}}"#,
-    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,"host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
-    r#"{"state":"stopping","identity":{"pid":PID,"start_ticks":TICKS,"host":{"boot_id":"BOOT","pid_namespace":"SPACE"}},"more":1}"#,
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":7,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"b","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"stopping","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}},"more":1}"#,
     r#"{"state":"failed","pid":PID,"reason":"executing x: No such file"}"#,
-    r#"{"state":"running","identity":{"pid":1,"start_ticks":TICKS,"host":{"boot_id":"BOOT","pid_namespace":"pid:[1]"}}}"#,
+    r#"{"state":"running","identity":{"pid":1,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"pid:[1]"}}}"#,
 ];
 
 /// What a target begins with.
