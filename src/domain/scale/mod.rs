@@ -21,6 +21,7 @@ pub mod policy;
 pub mod provenance;
 pub mod rejection;
 pub mod result;
+pub mod scaling;
 pub mod service;
 pub mod standing;
 pub mod state;
