@@ -219,6 +219,8 @@ impl App {
             pid: host::pid(),
             run_url: self.run_url(),
             reference,
+            db_role: None,
+            signed_by: None,
         })
     }
 

@@ -250,8 +250,6 @@ pub(super) fn put_of_flags(
         valid_for: wish.valid_for,
     };
     let put = PutIntent {
-        service: service.clone(),
-        form,
         dry_run,
         premise: premise(wish.expect_revision.as_deref())?,
         expect_count: wish
@@ -263,8 +261,7 @@ pub(super) fn put_of_flags(
         supersede: wish.supersede,
         override_cooldown: wish.override_cooldown,
         attest_not_drained: wish.attest.is_some(),
-        key_elsewhere: None,
-        id_owner: None,
+        ..PutIntent::new(service.clone(), form)
     };
     Ok((put, wish.key.is_some()))
 }

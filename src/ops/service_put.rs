@@ -11,7 +11,7 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
 };
-use crate::domain::scale::command::Command;
+use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::intent::RetryPolicy;
 use crate::domain::scale::service::{
     Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, QUIET_DEFAULT,
@@ -99,12 +99,13 @@ pub fn service_put(
     let transition = session.registration(service, |state, txn| {
         let binding = target.binding.as_ref().or(state.head.binding.as_ref());
         let holder = binding.map(|binding| target_holder(txn, &registration, &binding.target_uid));
-        Ok(Command::RegisterService {
+        Ok(Command::RegisterService(Box::new(RegisterService {
+            authorization: None,
             target_holder: holder.transpose()?.flatten(),
-            registration: Box::new(registration),
+            registration,
             binding: target.binding,
             expected: Some(expected),
-        })
+        })))
     })?;
     Ok(Registered {
         changed: transition.committed.is_some(),
@@ -260,6 +261,10 @@ fn merged(
             backoff: change.backoff.unwrap_or(retry.backoff),
         },
         labels,
+        scaling: before.and_then(|before| before.scaling.clone()),
+        declared_replicas: before.and_then(|before| before.declared_replicas),
+        quorum_required: before.is_some_and(|before| before.quorum_required),
+        owner: before.and_then(|before| before.owner.clone()),
     })
 }
 

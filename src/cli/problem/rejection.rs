@@ -1,5 +1,6 @@
 //! Refusals as problems: one arm for each, so that none is forgotten.
 
+use super::rejection_authority as authority;
 use super::rejection_facts as facts;
 use super::rejection_times as times;
 use super::{HeldBy, Problem, ProblemContext};
@@ -137,11 +138,6 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::lease_lost(p, c, key.as_str(), held.as_deref())
         }
         Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
-        Rejection::ApprovalRequired { service, revision, until } => p
-            .fact("proposal", format!("recorded, open for {}", until.since(c.now)))
-            .hint("a colleague answers it, then run this same line again")
-            .run(c.command(&["explain", &at(service, *revision)]))
-            .again(c),
         Rejection::Cooldown { service, last, until, .. } => {
             times::cooldown(p, c, service, last, *until)
         }
@@ -166,10 +162,17 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::WaitsBehind { service, behind, state, .. } => {
             facts::waits_behind(p, c, &at(service, *behind), state)
         }
-        Rejection::ExternalOwner { service, mode } => p
-            .fact("mode", mode.as_str())
-            .hint("change the count where it is owned, or take it over")
-            .run(c.command(&["service", "put", service.as_str(), "--mode", "native"])),
+        Rejection::ExternalOwner { .. }
+        | Rejection::StillOwned { .. }
+        | Rejection::ApprovalRequired { .. }
+        | Rejection::OnHold { .. }
+        | Rejection::SamePerson { .. }
+        | Rejection::SameReviewer { .. }
+        | Rejection::NotAuthorized { .. }
+        | Rejection::AuthorizationOpen { .. }
+        | Rejection::ApprovalExpired { .. }
+        | Rejection::ApprovalMoved { .. }
+        | Rejection::Retired { .. } => authority::about(p, rejection, c),
         Rejection::ReadingDiffers { service, revision, desired, actual } => p
             .values(desired.get(), actual.get())
             .hint("a person's word needs a reading that agrees; all that is known is told by")

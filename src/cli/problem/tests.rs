@@ -12,7 +12,6 @@ use crate::domain::scale::lease::{ControllerLease, Holder};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyRule};
 use crate::domain::scale::rejection::{Difference, MissingFact, Rejection, TargetPart};
 use crate::domain::scale::result::Detail;
-use crate::domain::scale::service::RegisteredMode;
 use crate::domain::scale::state::{CurrentIntent, Direction, LastEffect};
 
 fn id<T: std::str::FromStr>(text: &str) -> T
@@ -298,7 +297,6 @@ fn answers_of_others() -> Vec<Rejection> {
             until: clock("14:03:52.5"),
             now: clock("14:02:40"),
         },
-        Rejection::ExternalOwner { service: id("search"), mode: RegisteredMode::ExternalHpa },
     ]
 }
 
@@ -341,6 +339,9 @@ fn waits_and_gaps() -> Vec<Rejection> {
     ]
 }
 
+#[path = "authority_rows.rs"]
+mod authority_rows;
+
 fn rejections() -> Vec<Rejection> {
     let mut all = bad_lines();
     all.extend(conflicts());
@@ -348,6 +349,7 @@ fn rejections() -> Vec<Rejection> {
     all.extend(wrong_states());
     all.extend(holds());
     all.extend(answers_of_others());
+    all.extend(authority_rows::rows());
     all.extend(waits_and_gaps());
     all
 }

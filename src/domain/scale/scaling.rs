@@ -4,10 +4,13 @@
 //! Owns the bounds of facts/fleet-authority.md, 1B, and the formula of 4.2. Decides nothing about
 //! whether the count may be wished.
 
+mod signal;
+
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+pub use signal::{Aggregation, InvalidSignalWord, SIGNAL_CHARS_MAX, Signal, SignalWord};
 
 use super::service::Registration;
 use super::state::Direction;
@@ -15,8 +18,6 @@ use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::measure::Measure;
 use crate::domain::time::{DurationMs, Timestamp};
 
-/// The longest name of a signal, a unit or a scope, in characters.
-pub const SIGNAL_CHARS_MAX: usize = 128;
 /// The largest bound of a service that is scaled by a signal.
 pub const SCALED_REPLICAS_MAX: u64 = 100_000;
 /// The longest cooldown of a service that is scaled by a signal: a day.
@@ -27,84 +28,6 @@ pub const SCALED_COOLDOWN_DEFAULT: DurationMs = DurationMs::from_secs(300);
 pub const SAMPLE_AGE_MAX: DurationMs = DurationMs::from_secs(120);
 /// How far a sample may lie in the future.
 pub const SAMPLE_SKEW_MAX: DurationMs = DurationMs::from_secs(30);
-
-/// What the value of a signal is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Aggregation {
-    /// All replicas together.
-    #[default]
-    FleetTotal,
-    /// One replica.
-    PerReplica,
-}
-
-/// The words of a signal: its name, its unit, its scope. Not blank, at most 128 characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SignalWord(String);
-
-/// A word of a signal that is blank, too long or has a control character in it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a signal's name, unit and scope have 1 to {SIGNAL_CHARS_MAX} characters, are not blank and have no control characters"
-)]
-pub struct InvalidSignalWord;
-
-impl SignalWord {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for SignalWord {
-    type Error = InvalidSignalWord;
-    fn try_from(text: String) -> Result<Self, InvalidSignalWord> {
-        let is_blank = text.trim().is_empty();
-        let is_too_long = text.chars().count() > SIGNAL_CHARS_MAX;
-        if is_blank || is_too_long || text.chars().any(char::is_control) {
-            return Err(InvalidSignalWord);
-        }
-        Ok(Self(text))
-    }
-}
-
-impl FromStr for SignalWord {
-    type Err = InvalidSignalWord;
-    fn from_str(text: &str) -> Result<Self, InvalidSignalWord> {
-        text.to_owned().try_into()
-    }
-}
-
-impl From<SignalWord> for String {
-    fn from(word: SignalWord) -> String {
-        word.0
-    }
-}
-
-impl fmt::Display for SignalWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Which signal a service is scaled by. A sample must say the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Signal {
-    /// Its name.
-    pub name: SignalWord,
-    /// What its value is about.
-    #[serde(default)]
-    pub aggregation: Aggregation,
-    /// What its value is counted in; none where nobody says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<SignalWord>,
-    /// What part of the service it is measured over; none for all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<SignalWord>,
-}
 
 /// How a service is scaled by a signal. Its bounds, mode and cooldown are the registration's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,6 +206,46 @@ pub struct Sample {
     pub value: Measure,
     /// When it was measured.
     pub observed_at: Timestamp,
+}
+
+/// Samples in a row that ask for the same direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streak {
+    /// More or less.
+    pub direction: Direction,
+    /// How many: 1 to 60, and no more are counted.
+    pub samples: u8,
+}
+
+/// What the autoscaler remembers of a service from tick to tick: durable, so that a restart changes
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleMark {
+    /// When the newest sample that was used had been measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed_at: Option<Timestamp>,
+    /// What the samples before agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streak: Option<Streak>,
+}
+
+impl SampleMark {
+    /// For members that are left out where they say nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The streak after one more sample.
+    pub fn extended(&self, direction: Direction) -> Streak {
+        match self.streak {
+            Some(streak) if streak.direction == direction => {
+                Streak { direction, samples: streak.samples.saturating_add(1).min(60) }
+            }
+            Some(_) | None => Streak { direction, samples: 1 },
+        }
+    }
 }
 
 /// Why a sample says nothing.
