@@ -4,22 +4,13 @@
 use super::error::OpError;
 use super::session::Session;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 
 /// The question whether this person may change the ledger itself.
 pub(crate) fn ledger_query(session: &Session, action: PolicyAction) -> PolicyQuery {
-    PolicyQuery {
-        actor: session.by.actor.to_string(),
-        action,
-        resource: PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: "cli".to_owned(),
-        reason: None,
-        controller: None,
-        os_user: Some(session.by.os_user.clone()),
-        at: session.now(),
-    }
+    let resource = PolicyResource::Ledger { id: session.ledger.identity().ledger_id.to_string() };
+    PolicyQuery::of(&session.by, action, resource, WishSource::Cli, session.now())
 }
 
 /// Whether policy lets this person change the ledger itself.

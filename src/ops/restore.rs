@@ -142,7 +142,7 @@ fn raise(
             ledger_id: &identity.ledger_id,
             actuator: None,
             policy: &policy,
-            source: "cli",
+            recent: None,
         };
         let command = Command::Restore { incarnation, lost: lost.clone() };
         let decided = decide(&state, &command, &context, now);
