@@ -6,7 +6,7 @@
 //! ```text
 //! session <id> <start time of the guard>      before the actuator is spawned
 //! group <id> <start time of the actuator>     right after
-//! ended <how> <wall clock in microseconds>    when the group is empty
+//! ended <how> boot:<its milliseconds>          when the group is empty
 //! ```
 //!
 //! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After
@@ -23,10 +23,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::error::CallError;
-use super::host::{Deadline, wall_now};
+use super::host::{Deadline, EndedAt, wall_now};
 use super::procfs::{self, Session};
 use crate::domain::id::CallId;
-use crate::domain::time::{DurationMs, Timestamp};
+use crate::domain::time::DurationMs;
 use crate::files;
 
 /// Far more than the three lines of a guard.
@@ -62,8 +62,8 @@ pub enum CallProof {
     Alive,
     /// No process of it is left.
     Ended {
-        /// Since when, on the wall clock of this host.
-        at: Timestamp,
+        /// Since when.
+        at: EndedAt,
         /// How it ended.
         how: CallEnd,
     },
@@ -190,7 +190,7 @@ fn end_leftovers(dir: &Path, call_id: &CallId) -> Result<Option<CallProof>, Call
         Verdict::Unproved(session, group) => (session, group),
     };
     kill_all(call_id, session, group)?;
-    let (at, how) = (wall_now(), CallEnd::Killed);
+    let (at, how) = (EndedAt::now(), CallEnd::Killed);
     // A torn last line goes, or the new one would be its end.
     file.set_len(content.whole_bytes).map_err(failed("cutting the call file", &path))?;
     file.write_all(ended_line(&how, at).as_bytes())
@@ -285,12 +285,12 @@ fn try_lock(file: &File, how: FlockOperation, path: &Path) -> Result<bool, CallE
 pub(super) struct Content {
     session: Option<Session>,
     group: Option<i32>,
-    ended: Option<(Timestamp, CallEnd)>,
+    ended: Option<(EndedAt, CallEnd)>,
     whole_bytes: u64,
 }
 
 pub(super) enum Verdict {
-    Ended(Timestamp, CallEnd),
+    Ended(EndedAt, CallEnd),
     Unproved(Session, Option<i32>),
 }
 
@@ -300,7 +300,7 @@ impl Content {
             (Some((at, how)), _) => Verdict::Ended(*at, how.clone()),
             (None, Some(session)) => Verdict::Unproved(session, self.group),
             (None, None) => Verdict::Ended(
-                wall_now(),
+                EndedAt::Unnoted,
                 CallEnd::NotStarted("its parent or guard ended before".to_owned()),
             ),
         }
@@ -357,9 +357,13 @@ fn parse_pair(text: &str) -> Option<(i32, u64)> {
     Some((id, ticks.parse().ok()?))
 }
 
-fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
-    let (how, micros) = text.rsplit_once(' ')?;
-    let at = Timestamp::from_micros(micros.parse().ok()?)?;
+/// Files of an earlier version name the wall clock of their host, which nothing is counted from.
+fn parse_end(text: &str) -> Option<(EndedAt, CallEnd)> {
+    let (how, at) = text.rsplit_once(' ')?;
+    let at = match at.strip_prefix("boot:") {
+        Some(millis) => EndedAt::BootMs(millis.parse().ok()?),
+        None => at.parse::<i64>().ok().map(|_| EndedAt::Unnoted)?,
+    };
     let how = match how.split_once(' ').unwrap_or((how, "")) {
         ("exit", code) => CallEnd::Exited(code.parse().ok()?),
         ("signal", signal) => CallEnd::Signalled(signal.parse().ok()?),
@@ -372,8 +376,8 @@ fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
     Some((at, how))
 }
 
-/// The line that says how a call ended.
-pub(super) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
+/// The line that says how a call ended, and when. Without a time it counts as just now.
+pub(super) fn ended_line(how: &CallEnd, at: EndedAt) -> String {
     let how = match how {
         CallEnd::Exited(code) => format!("exit {code}"),
         CallEnd::Signalled(signal) => format!("signal {signal}"),
@@ -382,7 +386,8 @@ pub(super) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
         CallEnd::Killed => "killed".to_owned(),
         CallEnd::NotStarted(reason) => format!("spawn_failed {}", one_line(reason)),
     };
-    format!("ended {how} {}\n", at.as_micros())
+    let at = if let EndedAt::BootMs(millis) = at { format!("boot:{millis}") } else { "0".into() };
+    format!("ended {how} {at}\n")
 }
 
 fn one_line(text: &str) -> String {
