@@ -6,6 +6,8 @@
 mod clocks;
 mod cuts;
 mod hosts;
+mod life;
+mod lost;
 mod pooler;
 mod proxy;
 mod refused;

@@ -257,6 +257,12 @@ impl LedgerError {
         matches!(self, Self::Unreachable { .. })
     }
 
+    /// Whether nothing was recorded and nothing is wrong with the ledger: it could not be asked, and
+    /// the same line may succeed later.
+    pub const fn is_unavailable(&self) -> bool {
+        matches!(self.class(), ErrorClass::Unavailable)
+    }
+
     /// Whether the same line may succeed once somebody else is done.
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })

@@ -27,6 +27,10 @@ use crate::domain::scale::result::{ActuationRequest, Detail};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Committed;
 
+/// How long to wait before a lease is renewed again that could not be, because the ledger was busy or
+/// away.
+const RENEW_PAUSE: DurationMs = DurationMs::from_millis(200);
+
 /// A call that is durable and may now be made.
 pub(crate) struct Started<'a> {
     /// The execution, in state `started`.
@@ -274,6 +278,18 @@ impl LeaseWatch<'_> {
     }
 }
 
+/// When a lease that could not be renewed is tried again; none where it would have ended by then, so
+/// that the call must end with it. Whoever is in the way may be gone at any time, and a server back.
+fn next_try(
+    is_unavailable: bool,
+    now: Timestamp,
+    next_at: Timestamp,
+    expires_at: Timestamp,
+) -> Option<Timestamp> {
+    let next_at = if is_unavailable { next_at.min(now.plus(RENEW_PAUSE)) } else { next_at };
+    (next_at < expires_at).then_some(next_at)
+}
+
 impl Watch for LeaseWatch<'_> {
     fn tick(&mut self) -> Tick {
         let now = self.session.now();
@@ -298,9 +314,17 @@ impl Watch for LeaseWatch<'_> {
             {
                 self.give_up(&rejection.to_string())
             }
-            // Another try comes before the lease ends; the last one ends the call with it.
-            Err(_) if self.next_at < self.expires_at => Tick::Continue,
-            Err(error) => self.give_up(&error.to_string()),
+            Err(error) => {
+                let is_unavailable = matches!(&error, OpError::Ledger(it) if it.is_unavailable());
+                let now = self.session.now();
+                match next_try(is_unavailable, now, self.next_at, self.expires_at) {
+                    Some(next_at) => {
+                        self.next_at = next_at;
+                        Tick::Continue
+                    }
+                    None => self.give_up(&error.to_string()),
+                }
+            }
         }
     }
 
@@ -312,6 +336,23 @@ impl Watch for LeaseWatch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lease_is_tried_for_until_its_end_while_the_ledger_is_away() {
+        let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000).expect("in range");
+        let soon = |seconds| Some(at(seconds).plus(RENEW_PAUSE));
+        for (is_unavailable, now, expected) in [
+            (true, 300, soon(300)),
+            (true, 600, soon(600)),
+            (true, 899, soon(899)),
+            (true, 900, None),
+            (false, 300, Some(at(600))),
+            (false, 600, None),
+        ] {
+            let found = next_try(is_unavailable, at(now), at(now + 300), at(900));
+            assert_eq!(found, expected, "{is_unavailable} {now}");
+        }
+    }
 
     #[test]
     fn a_call_that_we_have_stopped_says_why() {

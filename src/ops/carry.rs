@@ -25,7 +25,8 @@ use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::LedgerError;
 
-/// How long the recording of a result is tried while the ledger is busy, whatever the lock timeout.
+/// How long the recording of a result is tried while the ledger is busy or cannot be reached,
+/// whatever the lock timeout.
 const RECORD_PATIENCE: DurationMs = DurationMs::from_secs(30);
 /// How long to wait between two such tries.
 const RECORD_PAUSE: Duration = Duration::from_millis(50);
@@ -276,7 +277,8 @@ impl Session {
         Ok(Gathered { found, evidence })
     }
 
-    /// Records what became of a call. What the actuator said must not be lost to a busy ledger.
+    /// Records what became of a call. What the actuator said must not be lost to a ledger
+    /// that is busy or away: nothing of an earlier try is there, and the same end again is no other.
     fn record_call(&mut self, execution: &Execution, made: &Made) -> Result<Report, OpError> {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
@@ -291,7 +293,7 @@ impl Session {
         let patience = Deadline::after(RECORD_PATIENCE);
         let report = loop {
             match self.end_call(execution, call, made.end.clone(), made.ended_at) {
-                Err(OpError::Ledger(error)) if error.is_busy() && may_go_on(patience) => {
+                Err(OpError::Ledger(error)) if error.is_unavailable() && may_go_on(patience) => {
                     std::thread::sleep(RECORD_PAUSE);
                 }
                 // Whatever refuses it, the call was made.

@@ -49,6 +49,8 @@ struct Shared {
     seen: Mutex<Vec<Seen>>,
     has_struck: AtomicBool,
     is_over: AtomicBool,
+    /// Whether the server's messages are in another language.
+    is_translated: AtomicBool,
 }
 
 /// The proxy; its threads end with it.
@@ -67,6 +69,7 @@ impl Proxy {
             seen: Mutex::default(),
             has_struck: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            is_translated: AtomicBool::new(false),
         });
         let proxy = Self { shared: Arc::clone(&shared), port };
         std::thread::spawn(move || {
@@ -93,6 +96,16 @@ impl Proxy {
             "postgres://scalectl@127.0.0.1:{}/suite?schema={schema}&connect_timeout=1",
             self.port
         )
+    }
+
+    /// Its port, on this host.
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Lets the server say WARNUNG, as one with German messages does.
+    pub(super) fn translate(&self) {
+        self.shared.is_translated.store(true, Ordering::SeqCst);
     }
 
     /// What has passed.
@@ -155,6 +168,17 @@ fn message(from: &mut impl Read, has_type: bool) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// A notice in another language: the word that people read is translated (field `S`), the one that
+/// programs read is not (field `V`).
+fn translated(shared: &Shared, bytes: &[u8]) -> Option<Vec<u8>> {
+    let word = b"SWARNING\0";
+    let is_notice = bytes[0] == b'N' && shared.is_translated.load(Ordering::SeqCst);
+    let at = is_notice.then(|| bytes.windows(word.len()).position(|it| it == word)).flatten()?;
+    let mut translated = bytes.to_vec();
+    translated[at..at + word.len()].copy_from_slice(b"SWARNUNG\0");
+    Some(translated)
+}
+
 /// Passes a message on, and answers whether the connection goes on.
 fn pass(shared: &Shared, side: Side, bytes: &[u8], to: &mut impl Write) -> bool {
     let is_commit = match side {
@@ -167,6 +191,8 @@ fn pass(shared: &Shared, side: Side, bytes: &[u8], to: &mut impl Write) -> bool 
         seen.iter().filter(|seen| seen.side == side).count() - 1
     };
     let strikes = shared.plan.filter(|plan| plan.side == side && plan.number == number);
+    let translated = translated(shared, bytes);
+    let bytes = translated.as_deref().unwrap_or(bytes);
     if shared.plan.is_some_and(|plan| plan.fault == Fault::Silence)
         && (strikes.is_some() || shared.has_struck.load(Ordering::SeqCst))
     {

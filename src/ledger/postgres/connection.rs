@@ -12,6 +12,7 @@ use futures_util::future::poll_fn;
 use tokio::runtime::Runtime;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
+use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Connection, Socket, tls::TlsStream};
 
 use super::address::ServerAddress;
@@ -55,7 +56,8 @@ where
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notice(notice) = message
-            && notice.severity() == "WARNING"
+            // The other word for it is in the language of the server's messages.
+            && notice.parsed_severity() == Some(Severity::Warning)
         {
             let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
             warnings.push(notice.message().to_owned());
@@ -155,16 +157,26 @@ impl Server {
         };
         let waited = self.patience();
         let answer = self.within(waited, question(&connected.client));
-        let error = match answer {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => problem::of(doing, self.path(), self.lock_timeout, &error),
-            Err(_) => self.unreachable(doing, &format!("no answer within {} s", waited.as_secs())),
-        };
         drop(link);
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.failed(doing, &error)),
+            Err(_) => {
+                drop(self.link.take());
+                let problem = format!("no answer within {} s", waited.as_secs());
+                Err(self.unreachable(doing, &problem))
+            }
+        }
+    }
+
+    /// What an error of a statement means. After one that takes the connection with it there is
+    /// none any more.
+    pub(super) fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> LedgerError {
+        let error = problem::of(doing, self.path(), self.lock_timeout, error);
         if error.is_unreachable() {
             drop(self.link.take());
         }
-        Err(error)
+        error
     }
 
     /// Runs a text without parameters or rows.

@@ -6,7 +6,7 @@ use super::{PostgresEngine, ServerAddress};
 use crate::crash::{self, CrashPoint};
 use crate::domain::time::DurationMs;
 use crate::ledger::error::LedgerError;
-use crate::ledger::sql::{CommitError, Engine as _, Lock, Statement};
+use crate::ledger::sql::{CommitError, Engine as _, Lock, Statement, Value};
 
 /// The migrations, in order. Never edited, only added to.
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
@@ -16,7 +16,7 @@ const TESTING: &str = "CREATE TABLE testing_only (name TEXT PRIMARY KEY);
     UPDATE ledger_schema SET version = 2 WHERE singleton = 1;";
 
 /// The migrations that this program knows, in order.
-pub(super) fn migrations() -> impl Iterator<Item = &'static str> {
+fn migrations() -> impl Iterator<Item = &'static str> {
     MIGRATIONS.into_iter().chain(crash::knows_another_schema().then_some(TESTING))
 }
 
@@ -24,6 +24,12 @@ pub(super) fn migrations() -> impl Iterator<Item = &'static str> {
 pub(in crate::ledger) fn schema_version() -> i64 {
     i64::try_from(migrations().count()).expect("BUG: more migrations than numbers")
 }
+
+const READ_SCHEMA: Statement =
+    Statement::few("open", "SELECT version FROM ledger_schema WHERE singleton = 1");
+
+const FIND_SCHEMA: Statement =
+    Statement::few("create", "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = $1");
 
 /// What a doctor asks of a server: it is read whatever the server is like.
 const EXAMINE: Statement = Statement::few(
@@ -63,6 +69,52 @@ const SETTINGS_WANTED: [(&str, &str, bool); 8] = [
 ];
 
 impl PostgresEngine {
+    /// Makes the schema, where it is not there, and the tables in it, in a transaction that is left
+    /// open for the first event: all of it is there, or nothing.
+    pub(in crate::ledger) fn create(
+        address: &ServerAddress,
+        lock_timeout: DurationMs,
+        locks: &[Lock],
+    ) -> Result<Self, LedgerError> {
+        let engine = Self::connect(address, lock_timeout)?;
+        engine.begin_write(locks)?;
+        if engine.check_server()? {
+            return Err(LedgerError::Exists { path: engine.server.path() });
+        }
+        let mut is_there = 0;
+        let name = Value::Text(address.schema());
+        engine.each(FIND_SCHEMA, &[name], &mut |row| {
+            is_there = row.int(0)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        if is_there == 0 {
+            engine.server.run("create", &address.create_schema())?;
+        }
+        for migration in migrations() {
+            engine.server.run("make the tables of", migration)?;
+        }
+        Ok(engine)
+    }
+
+    fn read_schema(&self) -> Result<i64, LedgerError> {
+        let mut found = 0;
+        self.each(READ_SCHEMA, &[], &mut |row| {
+            found = row.int(0)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    pub(super) fn check_schema(&self) -> Result<(), LedgerError> {
+        let found = self.read_schema()?;
+        let (path, known) = (self.server.path(), schema_version());
+        match found.cmp(&known) {
+            std::cmp::Ordering::Greater => Err(LedgerError::Newer { path, found, known }),
+            std::cmp::Ordering::Less => Err(LedgerError::Older { path, found, known }),
+            std::cmp::Ordering::Equal => Ok(()),
+        }
+    }
+
     /// Brings an older ledger up to what this program knows, in one transaction; answers what it
     /// was.
     pub(in crate::ledger) fn bring_up(

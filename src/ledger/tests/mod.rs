@@ -2,6 +2,7 @@
 
 mod damage;
 mod files;
+mod lost;
 mod plans;
 mod support;
 mod writing;

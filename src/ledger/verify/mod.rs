@@ -131,17 +131,22 @@ impl Verification {
         }
     }
 
-    /// A failure to read is a finding, unless somebody else is only busy.
+    /// A failure to read is a finding, unless it says only that the ledger could not be asked.
     fn tolerate(&mut self, done: Result<(), LedgerError>) -> Result<(), LedgerError> {
         match done {
             Ok(()) => Ok(()),
-            Err(error) if error.is_busy() => Err(error),
+            Err(error) if is_no_finding(&error) => Err(error),
             Err(error) => {
                 self.report(Finding::Storage { problem: error.to_string() });
                 Ok(())
             }
         }
     }
+}
+
+/// Whether an error tells of the way to the ledger, and nothing of what is stored there.
+const fn is_no_finding(error: &LedgerError) -> bool {
+    error.is_unavailable() || matches!(error, LedgerError::NotPermitted { .. })
 }
 
 /// The services that were walked, and which of their rows are accounted for.

@@ -145,7 +145,7 @@ impl ReadTxn<'_> {
                 Ok(ControlFlow::Break(()))
             });
             match done {
-                Err(error) if !error.is_busy() => {
+                Err(error) if !super::is_no_finding(&error) => {
                     found.report(Finding::Unreadable { place: what, problem: error.to_string() });
                 }
                 Err(error) => return Err(error),

@@ -35,12 +35,12 @@ impl WriteTxn<'_> {
             Err(CommitError::NotApplied(problem)) => return Err(problem),
             Err(CommitError::Unknown(problem)) => Some(problem),
             Err(CommitError::Lost(problem)) => match self.look_for_it() {
-                Ok(true) => None,
-                Ok(false) => {
+                Ok(Some(true)) => None,
+                Ok(Some(false)) => {
                     let problem = problem.to_string();
                     return Err(LedgerError::NotCommitted { command_id, path, problem });
                 }
-                Err(_) => Some(problem),
+                Ok(None) | Err(_) => Some(problem),
             },
         };
         if let Some(problem) = problem {
@@ -56,24 +56,25 @@ impl WriteTxn<'_> {
         Ok(Committed { command_id, ledger_id, incarnation })
     }
 
-    /// Whether the lost COMMIT is there. Under the same locks, so that it is over: as long as the
-    /// server still works on it, it holds them.
-    fn look_for_it(&self) -> Result<bool, LedgerError> {
+    /// Whether the lost COMMIT is there; none where it has written nothing that could be looked for.
+    /// Under the same locks, so that it is over: as long as the server still works on it, it holds
+    /// them.
+    fn look_for_it(&self) -> Result<Option<bool>, LedgerError> {
         let engine = self.read.engine();
         engine.begin_write(&self.reach.locks())?;
         let is_there = self.find_it();
         engine.rollback();
         match is_there {
             // The tables themselves were a part of it.
-            Err(LedgerError::Missing { .. }) => Ok(false),
+            Err(LedgerError::Missing { .. }) => Ok(Some(false)),
             is_there => is_there,
         }
     }
 
-    fn find_it(&self) -> Result<bool, LedgerError> {
+    fn find_it(&self) -> Result<Option<bool>, LedgerError> {
         let engine = self.read.engine();
         let Some((stream, tail)) = self.tails.first_key_value() else {
-            return Ok(true);
+            return Ok(None);
         };
         let mut is_there = false;
         let name = stream.to_string();
@@ -82,6 +83,6 @@ impl WriteTxn<'_> {
             is_there = row.bytes(0)? == tail.hash.as_bytes();
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(is_there)
+        Ok(Some(is_there))
     }
 }

@@ -1,0 +1,124 @@
+//! A connection that is lost between two transactions, and a server that is away for a while: what
+//! can wait is tried again, and what was not found out is never taken for damage.
+
+use std::time::Duration;
+
+use super::proxy::{Fault, Plan, Proxy, Side};
+use super::{ended, with_fake};
+use crate::support::postgres::Cluster;
+use crate::support::{SERVICE, World};
+
+const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
+
+/// A world whose connections have a name of their own.
+fn named() -> (World, String) {
+    let mut world = with_fake();
+    let name = format!("own_{}", world.schema().name());
+    let address = format!("{}&application_name={name}", world.schema().address());
+    world.set("SCALECTL_LEDGER", address);
+    (world, name)
+}
+
+/// The connections of a name end, as after a restart of the server.
+fn terminate(name: &str) {
+    let sql = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+         WHERE application_name = '{name}'"
+    );
+    assert_eq!(Cluster::shared().psql("suite", &sql), "1", "the one that is there");
+}
+
+#[test]
+fn a_busy_lock_right_after_a_reconnection_leaves_nothing_behind() {
+    let (world, name) = named();
+    world.script(&["late 0.5"]);
+    world.run(PUT).exits(0);
+    let call = world.start("actuate k1 -o json --lock-timeout 50ms");
+    world.call_file();
+    terminate(&name);
+    let held = world.schema().hold(&["service:web"]);
+    world.until("it waits", || world.schema().waiting_for("service:web") > 0);
+    std::thread::sleep(Duration::from_millis(500));
+    drop(held);
+    let ran = ended(call, "actuate").exits(0);
+    assert_eq!(ran.at("/execution/state"), "succeeded");
+    assert_eq!(world.fake_log("effects").len(), 1);
+    world.run("verify").exits(0);
+}
+
+/// A world of a server of its own.
+fn alone(server: &Cluster) -> World {
+    let mut world = World::on_postgres();
+    world.set("SCALECTL_LEDGER", server.address("postgres", "postgres"));
+    world.init_fake();
+    world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
+    world
+}
+
+#[test]
+fn a_result_is_recorded_once_the_server_is_back() {
+    let mut server = Cluster::start(&[]);
+    let world = alone(&server);
+    world.script(&["late 0.5"]);
+    world.run(PUT).exits(0);
+    let call = world.start("actuate k1 -o json");
+    world.call_file();
+    server.kill();
+    world.until("the call has its effect", || world.fake_log("effects").len() == 1);
+    std::thread::sleep(Duration::from_secs(1));
+    server.restart();
+    let ran = ended(call, "actuate").exits(0);
+    assert_eq!(ran.at("/execution/state"), "succeeded");
+    assert_eq!((ran.at("/recorded"), ran.at("/applied")), ("yes".into(), "yes".into()));
+    assert_eq!(world.fake_log("effects").len(), 1);
+    world.run("verify").exits(0);
+}
+
+#[test]
+fn a_warning_at_commit_is_heard_in_every_language() {
+    let server = Cluster::start(&[]);
+    let mut world = alone(&server);
+    let proxy = Proxy::start(&server.socket(), None);
+    proxy.translate();
+    let address = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port());
+    world.set("SCALECTL_LEDGER", address);
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let put = world.start(&format!("-o json {PUT}"));
+    world.until("its COMMIT waits for the standby", || {
+        server.psql("postgres", &format!("SELECT count(*) {waiting}")) == "1"
+    });
+    server.psql("postgres", &format!("SELECT pg_cancel_backend(pid) {waiting}"));
+    let ran = ended(put, PUT).exits(16);
+    assert_eq!(ran.at("/error/code"), "commit_unknown");
+    assert!(ran.stderr.contains("synchronous replication"), "{ran:#?}");
+}
+
+/// `verify` is cut at every message: it says that it could not look, and never that it has found
+/// damage.
+#[test]
+fn a_lost_connection_is_no_damage() {
+    let mut world = with_fake();
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(0);
+    let direct = Proxy::start(&Cluster::shared().socket(), None);
+    world.set("SCALECTL_LEDGER", direct.address(world.schema().name()));
+    world.run("verify").exits(0);
+    let seen = direct.seen();
+    let mut cut = 0;
+    for side in [Side::Client, Side::Server] {
+        let count = seen.iter().filter(|seen| seen.side == side).count();
+        // Every second message: the boundaries between are the same for the one who waits.
+        for number in (usize::from(side == Side::Server)..count).step_by(2) {
+            let plan = Plan { side, number, fault: Fault::Before, comes_back: number % 4 < 2 };
+            let proxy = Proxy::start(&Cluster::shared().socket(), Some(plan));
+            world.set("SCALECTL_LEDGER", proxy.address(world.schema().name()));
+            let ran = world.json("verify");
+            let is_said = ran.code == Some(20) && ran.at("/error/code") == "ledger_unreachable";
+            assert!(is_said || ran.code == Some(0), "{plan:?}: {ran:#?}");
+            cut += usize::from(is_said);
+        }
+    }
+    assert!(cut >= 20, "only {cut} cuts were felt");
+}
