@@ -6,7 +6,7 @@
 //! ```text
 //! session <id> <start time of the guard>      before the actuator is spawned
 //! group <id> <start time of the actuator>     right after
-//! ended <how> <wall clock in microseconds>    when the group is empty
+//! ended <how> boot:<its milliseconds>          when the group is empty
 //! ```
 //!
 //! The room for those lines is taken before anything is recorded: a disk that is full refuses the
@@ -27,10 +27,10 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::error::CallError;
-use super::host::{Deadline, wall_now};
+use super::host::{Deadline, EndedAt, wall_now};
 use super::procfs::{self, Session};
 use crate::domain::id::CallId;
-use crate::domain::time::{DurationMs, Timestamp};
+use crate::domain::time::DurationMs;
 use crate::files;
 
 mod lines;
@@ -68,8 +68,8 @@ pub enum CallProof {
     Alive,
     /// No process of it is left.
     Ended {
-        /// Since when, on the wall clock of this host.
-        at: Timestamp,
+        /// Since when.
+        at: EndedAt,
         /// How it ended.
         how: CallEnd,
     },
@@ -217,7 +217,7 @@ fn end_leftovers(dir: &Path, call_id: &CallId) -> Result<Option<CallProof>, Call
         Verdict::Unproved(session, group) => (session, group),
     };
     kill_all(call_id, session, group)?;
-    let (at, how) = (wall_now(), CallEnd::Killed);
+    let (at, how) = (EndedAt::now(), CallEnd::Killed);
     // A torn last line goes, or the new one would be its end.
     file.set_len(content.whole_bytes).map_err(failed("cutting the call file", &path))?;
     file.write_all(ended_line(&how, at).as_bytes())

@@ -23,7 +23,7 @@ use rustix::process::{
 };
 
 use super::calls::{CallEnd, ended_line};
-use super::host::{Deadline, boot_ms, wall_now};
+use super::host::{Deadline, EndedAt, boot_ms};
 use super::process::{protect_descriptors, spawn_in_place};
 use super::procfs::{self, Session};
 use super::signals::Signals;
@@ -63,7 +63,7 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok((mut guard, orders)) => {
             let how = guard.keep(&orders);
             crash::hit(CrashPoint::GuardBeforeEnded);
-            match guard.write(&ended_line(&how, wall_now())) {
+            match guard.write(&ended_line(&how, EndedAt::now())) {
                 Ok(()) => EXIT_OK,
                 Err(error) => {
                     // Nobody else has stderr where nothing was started, and the parent reads it

@@ -66,8 +66,32 @@ pub fn boot_ms() -> u64 {
     secs.saturating_mul(1000).saturating_add(nanos / 1_000_000)
 }
 
-/// Now on the wall clock. The guard is a process of its own, so no clock can be injected into it;
-/// nothing but the time of an end is taken from here.
+/// When a call was known to have ended. Not by the wall clock: it may be set meanwhile, and the
+/// ledger's time may be another one, so only whoever records the end can say when that was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedAt {
+    /// So many milliseconds after the start of this machine.
+    BootMs(u64),
+    /// Nobody has noted it by a clock that counts here: the latest that it can be is now.
+    Unnoted,
+}
+
+impl EndedAt {
+    /// Now, rounded up: an end is never told earlier than it was.
+    pub(super) fn now() -> Self {
+        Self::BootMs(boot_ms().saturating_add(1))
+    }
+
+    /// How long ago it was.
+    pub fn ago(self) -> DurationMs {
+        match self {
+            Self::BootMs(at) => DurationMs::from_millis(boot_ms().saturating_sub(at)),
+            Self::Unnoted => DurationMs::ZERO,
+        }
+    }
+}
+
+/// Now on the wall clock of this host, for the age of files only.
 pub(super) fn wall_now() -> Timestamp {
     let now = clock_gettime(ClockId::Realtime);
     let micros = now.tv_sec.saturating_mul(1_000_000).saturating_add(now.tv_nsec / 1000);
@@ -231,6 +255,14 @@ mod tests {
             let key = |text: &str| text.parse::<HostKey>().expect("an identifier");
             assert_eq!(whereabouts(&key(own), &key(other)), expected, "{own} {other}");
         }
+    }
+
+    #[test]
+    fn an_end_was_as_long_ago_as_the_boot_clock_says() {
+        let ago = |at| EndedAt::BootMs(at).ago().as_millis();
+        let at = boot_ms().saturating_sub(5000);
+        assert!((5000..60_000).contains(&ago(at)));
+        assert_eq!((ago(u64::MAX), EndedAt::Unnoted.ago()), (0, DurationMs::ZERO));
     }
 
     #[test]

@@ -172,12 +172,6 @@ impl App {
                 _ => Clock::starting_at(instant),
             };
         }
-        #[cfg(feature = "testing")]
-        if let Some(skew) = self.environment.text("SCALECTL_TEST_HOST_SKEW_MS")
-            && let Ok(millis) = skew.parse::<i64>()
-        {
-            return Clock::wrong_by(millis * 1000);
-        }
         Clock::system()
     }
 

@@ -234,6 +234,10 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             let problem = problem("it is told after a power cut by");
             Problem { recorded: Recorded::Unknown, ..problem }.run(context.command(&["status"]))
         }
+        LedgerError::Unconfirmed { .. } => {
+            let problem = problem("run this same line again once a standby is in step");
+            Problem { recorded: Recorded::Unknown, ..problem }.again(context)
+        }
         LedgerError::MadeUnopened { .. } => {
             let problem = problem("once its place is in order, look at it with");
             Problem { recorded: Recorded::Yes, ..problem }.run(context.command(&["status"]))

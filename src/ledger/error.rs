@@ -135,6 +135,12 @@ pub enum LedgerError {
         path.display()
     )]
     CommitUnknown { command_id: CommandId, path: PathBuf, problem: String, was_moved: bool },
+    /// What an earlier command has recorded can be read, and no standby has said that it has it.
+    #[error(
+        "what is in the ledger {} may be lost with its server, no standby has confirmed it: {problem}",
+        path.display()
+    )]
+    Unconfirmed { path: PathBuf, problem: String },
     /// What was written is in a file that has lost the name of the ledger. A COMMIT ends with
     /// [`LedgerError::CommitUnknown`] because of it.
     #[error("it is recorded in a file that no longer has the name {}", path.display())]
@@ -205,6 +211,7 @@ impl LedgerError {
             Self::Failed { .. } => "ledger_failed",
             Self::CommitUnknown { was_moved: true, .. } | Self::Moved { .. } => "ledger_moved",
             Self::CommitUnknown { .. } => "commit_unknown",
+            Self::Unconfirmed { .. } => "ledger_unconfirmed",
             Self::Poisoned { .. } => "ledger_poisoned",
             Self::Incomplete { .. } => "ledger_incomplete",
             Self::Stale { .. } => "ledger_stale",
@@ -219,6 +226,7 @@ impl LedgerError {
             | Self::OtherLedger { .. }
             | Self::Reincarnated { .. } => ErrorClass::Conflict,
             Self::CommitUnknown { .. }
+            | Self::Unconfirmed { .. }
             | Self::Moved { .. }
             | Self::NameUnknown { .. }
             | Self::Poisoned { .. } => ErrorClass::Unknown,

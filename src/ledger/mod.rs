@@ -230,6 +230,12 @@ impl Ledger {
         self.poisoned_by.is_some()
     }
 
+    /// Makes sure that what this process has read, and answers with as recorded, would survive as
+    /// what it had written itself. No transaction is open.
+    pub fn confirm(&self) -> Result<(), LedgerError> {
+        self.engine.confirm()
+    }
+
     /// Begins to read one snapshot.
     pub fn read(&mut self) -> Result<ReadTxn<'_>, LedgerError> {
         self.engine.begin_read()?;

@@ -158,6 +158,11 @@ pub(super) trait Engine: Send {
     fn leaves_gaps(&self) -> bool {
         false
     }
+    /// Makes sure, outside of a transaction, that what was read before would survive as what is
+    /// acknowledged does. To an engine that shows nothing else it is nothing.
+    fn confirm(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
     /// Commits.
     fn commit(&self) -> Result<(), CommitError>;
     /// Rolls back, as far as the connection still can.

@@ -107,6 +107,8 @@ pub fn actuator_put(
     let replaced = replaced(&txn, &bindings_file, name, &binding)?;
     bindings::put(&bindings_file, &ledger_id, name, &binding)?;
     if before.as_ref() == Some(&actuator) {
+        drop(txn);
+        session.ledger.confirm()?;
         return Ok(RegisteredHere { actuator, changed: false, replaced });
     }
     let body = RegistryBody::ActuatorRegistered { actuator: actuator.clone(), decision };

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::clock::HostSkew;
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
@@ -29,6 +30,7 @@ pub(crate) struct Asker<'s> {
     actuator: &'s RegisteredActuator,
     spec: ChildSpec,
     ledger: LedgerIdentity,
+    skew: HostSkew,
 }
 
 impl Session {
@@ -84,7 +86,7 @@ impl Session {
 
     /// Ways to ask an actuator.
     pub(crate) fn asker<'s>(&self, actuator: &'s RegisteredActuator) -> Result<Asker<'s>, OpError> {
-        Ok(Asker { actuator, spec: self.bound_command(actuator)?, ledger: self.wire_identity() })
+        Ok(self.asker_with(actuator, self.bound_command(actuator)?))
     }
 
     /// Ways to ask an actuator by a command that may not be bound yet.
@@ -93,8 +95,11 @@ impl Session {
         actuator: &'s RegisteredActuator,
         binding: &bindings::Binding,
     ) -> Result<Asker<'s>, OpError> {
-        let spec = self.child_spec(binding, &actuator.environment)?;
-        Ok(Asker { actuator, spec, ledger: self.wire_identity() })
+        Ok(self.asker_with(actuator, self.child_spec(binding, &actuator.environment)?))
+    }
+
+    fn asker_with<'s>(&self, actuator: &'s RegisteredActuator, spec: ChildSpec) -> Asker<'s> {
+        Asker { actuator, spec, ledger: self.wire_identity(), skew: self.clock.skew() }
     }
 
     /// Whether the command that is bound on this host has the same words.
@@ -210,14 +215,16 @@ impl Asker<'_> {
         self.ask(&request, |bytes, exit| protocol::read_inspect(bytes, target, exit))
     }
 
-    /// Reads the target as it is now: `began_at` is this host's clock right before. What was read
-    /// long before says nothing of a call that has ended since.
+    /// Reads the target as it is now: `began_at` is the ledger's clock right before. What was read
+    /// long before says nothing of a call that has ended since. That is told by the host's clock,
+    /// which the child has too, however wrong it is; the answer is by the ledger's.
     pub(crate) fn inspect_now(
         &self,
         target: &PartialTarget,
         began_at: Timestamp,
     ) -> Result<Inspection, OpError> {
         let found = self.inspect(target)?;
+        let began_at = self.skew.on_host(began_at);
         let latest = began_at.plus(self.actuator.timeout_ms).plus(CLOCK_SKEW_MAX);
         let read_at = found.read_at;
         if read_at < began_at.minus(CLOCK_SKEW_MAX) || read_at > latest {
@@ -228,7 +235,7 @@ impl Asker<'_> {
                 stderr: String::new(),
             });
         }
-        Ok(found)
+        Ok(Inspection { read_at: self.skew.on_ledger(read_at), ..found })
     }
 
     /// Reads the target as a reading.
@@ -293,7 +300,8 @@ impl Asker<'_> {
             current,
             desired,
         }));
-        self.ask(&request, protocol::read_evidence)
+        let found = self.ask(&request, protocol::read_evidence)?;
+        Ok(Evidence { read_at: self.skew.on_ledger(found.read_at), ..found })
     }
 }
 

@@ -239,6 +239,9 @@ impl Session {
         if is_written {
             let _committed = txn.commit().map_err(|error| (lines.len(), error))?;
             self.recorded = true;
+        } else if lines.iter().any(|line| line.outcome.is_ok()) {
+            drop(txn);
+            self.ledger.confirm().map_err(|error| (lines.len(), error))?;
         }
         Ok((lines, refusals))
     }

@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::actuator::calls::{CallEnd as ProvedEnd, CallProof, PreparedCall};
 use crate::actuator::error::CallError;
 use crate::actuator::guarded::run_guarded;
-use crate::actuator::host::Deadline;
+use crate::actuator::host::{Deadline, EndedAt};
 use crate::actuator::process::{Captured, ChildEnd, LeaderEnd, Limits, Tick, Watch};
 use crate::actuator::protocol::{self, ApplyAnswer, ApplyRequest, Base as WireBase, Exit, Request};
 use crate::crash::{self, CrashPoint};
@@ -52,7 +52,7 @@ pub(crate) struct Made {
     /// For the ledger.
     pub(crate) end: CallEnd,
     /// When its group was known dead; none where that could not be proved.
-    pub(crate) ended_at: Option<Timestamp>,
+    pub(crate) ended_at: Option<EndedAt>,
     /// What it wrote for people.
     pub(crate) stderr: String,
     /// The signal that asked this process to end meanwhile.
@@ -83,11 +83,10 @@ pub(crate) fn make(
     );
     let given_up = watch.given_up;
     crash::hit(CrashPoint::AfterAnswer);
-    let now = session.now();
     match called {
         Ok(guarded) => {
             let ended_at = match &guarded.proof {
-                Ok(CallProof::Ended { at, .. }) => Some((*at).min(now)),
+                Ok(CallProof::Ended { at, .. }) => Some(*at),
                 Ok(CallProof::Alive | CallProof::NoFile) | Err(_) => None,
             };
             let end = match (&guarded.proof, ended_at) {
@@ -113,7 +112,7 @@ pub(crate) fn make(
         }
         Err(CallError::NotStarted { reason, .. }) => Made {
             end: CallEnd::NotStarted { detail: Detail::cut(&reason) },
-            ended_at: Some(now),
+            ended_at: Some(EndedAt::Unnoted),
             stderr: String::new(),
             signal: crate::actuator::signals::installed()
                 .and_then(crate::actuator::signals::Signals::first),

@@ -287,16 +287,9 @@ impl Session {
         if !made.stderr.is_empty() {
             self.keep_stderr(call, &made.stderr);
         }
-        let command = Command::EndCall {
-            key: execution.key().clone(),
-            attempt: call.attempt,
-            lease_instance_id: call.lease_instance_id.clone(),
-            end: made.end.clone(),
-            ended_at: made.ended_at,
-        };
         let patience = Deadline::after(RECORD_PATIENCE);
         let report = loop {
-            match self.step(execution, command.clone()) {
+            match self.end_call(execution, call, made.end.clone(), made.ended_at) {
                 Err(OpError::Ledger(error)) if error.is_unavailable() && may_go_on(patience) => {
                     std::thread::sleep(RECORD_PAUSE);
                 }

@@ -1,5 +1,6 @@
 //! The clock: the one place that reads the wall clock.
 
+use crate::actuator::host::EndedAt;
 use crate::domain::time::Timestamp;
 
 /// The wall clock, in UTC. A test may shift it.
@@ -38,12 +39,6 @@ impl Clock {
         Self { shift_micros: 0, is_set: true, still: Some(instant) }
     }
 
-    /// A clock of a host that is wrong by so many microseconds. For tests only.
-    #[cfg(feature = "testing")]
-    pub const fn wrong_by(shift_micros: i64) -> Self {
-        Self { shift_micros, is_set: false, still: None }
-    }
-
     /// Now, by the clock of the database where it has one; from then on this clock goes by that
     /// one. A clock that a test has set stays as it is.
     pub fn read(&mut self, database: Option<Timestamp>) -> Timestamp {
@@ -56,6 +51,27 @@ impl Clock {
         self.now()
     }
 
+    /// How far this clock, once it goes by the database's, is from that of the host. A clock that a
+    /// test has set is the host's.
+    pub const fn skew(&self) -> HostSkew {
+        #[cfg(feature = "testing")]
+        if self.is_set {
+            return HostSkew(0);
+        }
+        HostSkew(self.shift_micros)
+    }
+
+    /// When a call ended, by the clock that [`Self::read`] goes by. A clock that stands still has
+    /// seen everything now.
+    pub fn ended(&mut self, database: Option<Timestamp>, at: EndedAt) -> Timestamp {
+        let now = self.read(database);
+        #[cfg(feature = "testing")]
+        if self.still.is_some() {
+            return now;
+        }
+        now.minus(at.ago())
+    }
+
     /// Now.
     pub fn now(&self) -> Timestamp {
         #[cfg(feature = "testing")]
@@ -65,6 +81,27 @@ impl Clock {
         let micros = system_micros().saturating_add(self.shift_micros);
         Timestamp::from_micros(micros).unwrap_or(Timestamp::MAX)
     }
+}
+
+/// How far the ledger's clock is ahead of the host's, in microseconds. What a child says of the time
+/// is by the host's clock, or by one that is as right as the host's should be.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSkew(i64);
+
+impl HostSkew {
+    /// An instant of the ledger's clock on the host's.
+    pub fn on_host(self, instant: Timestamp) -> Timestamp {
+        shifted(instant, self.0.saturating_neg())
+    }
+
+    /// An instant of the host's clock on the ledger's.
+    pub fn on_ledger(self, instant: Timestamp) -> Timestamp {
+        shifted(instant, self.0)
+    }
+}
+
+fn shifted(instant: Timestamp, micros: i64) -> Timestamp {
+    Timestamp::from_micros(instant.as_micros().saturating_add(micros)).unwrap_or(instant)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]

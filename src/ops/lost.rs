@@ -5,7 +5,7 @@ use super::report::Report;
 use super::session::Session;
 use crate::actuator::calls::{self, CallEnd as ProvedEnd, CallProof};
 use crate::actuator::error::CallError;
-use crate::actuator::host::{Whereabouts, has_lived_since, is_stopped, whereabouts};
+use crate::actuator::host::{EndedAt, Whereabouts, has_lived_since, is_stopped, whereabouts};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::{Call, UnknownWhy};
 use crate::domain::scale::command::{CallEnd, Command};
@@ -25,7 +25,7 @@ pub(crate) enum End {
     /// Its group is dead.
     Proved {
         /// Since when.
-        at: Timestamp,
+        at: EndedAt,
         /// Whether the actuator was never started.
         not_started: Option<String>,
     },
@@ -37,7 +37,7 @@ impl Session {
     /// Proves the end of a call, ending what is left of it where its guard is dead.
     fn prove_end(&mut self, call: &Call) -> Result<End, OpError> {
         match whereabouts(&self.place.host_key, &call.holder.host_key) {
-            Whereabouts::DeadBoot => Ok(End::Proved { at: self.now(), not_started: None }),
+            Whereabouts::DeadBoot => Ok(End::Proved { at: EndedAt::Unnoted, not_started: None }),
             Whereabouts::Elsewhere => Ok(End::Unprovable),
             Whereabouts::Here => match calls::prove_end(&self.place.calls_dir(), &call.call_id) {
                 Ok(CallProof::Alive) => Ok(End::Alive),
@@ -131,14 +131,7 @@ impl Session {
             }
             End::Unprovable => (lost("its command gives no sign of life"), None),
         };
-        let command = Command::EndCall {
-            key: execution.key().clone(),
-            attempt: call.attempt,
-            lease_instance_id: call.lease_instance_id.clone(),
-            end,
-            ended_at,
-        };
-        let report = self.step(execution, command)?;
+        let report = self.end_call(execution, call, end, ended_at)?;
         self.forget_call(call);
         Ok(report)
     }
@@ -167,15 +160,49 @@ impl Session {
             return Ok(());
         }
         if let End::Proved { at, .. } = self.prove_end(&pending.call)? {
-            let command = Command::ProveEnd {
-                key: execution.key().clone(),
-                attempt: pending.call.attempt,
-                ended_at: at,
-            };
-            self.step(execution, command)?;
+            let (key, attempt) = (execution.key().clone(), pending.call.attempt);
+            let command = |ended_at| Command::ProveEnd { key, attempt, ended_at };
+            self.step_at_end(execution, at, command)?;
             self.forget_call(&pending.call);
         }
         Ok(())
+    }
+
+    /// Records how a call ended.
+    pub(crate) fn end_call(
+        &mut self,
+        execution: &Execution,
+        call: &Call,
+        end: CallEnd,
+        ended_at: Option<EndedAt>,
+    ) -> Result<Report, OpError> {
+        let (key, attempt) = (execution.key().clone(), call.attempt);
+        let lease_instance_id = call.lease_instance_id.clone();
+        let command =
+            |ended_at| Command::EndCall { key, attempt, lease_instance_id, end, ended_at };
+        match ended_at {
+            Some(at) => self.step_at_end(execution, at, |at| command(Some(at))),
+            None => self.step(execution, command(None)),
+        }
+    }
+
+    /// One transition that says when a call ended. That is counted back from the ledger's own time
+    /// and under its locks: time that passes before makes the end later, never earlier, and so the
+    /// quiet that follows it.
+    fn step_at_end(
+        &mut self,
+        execution: &Execution,
+        at: EndedAt,
+        command: impl FnOnce(Timestamp) -> Command,
+    ) -> Result<Report, OpError> {
+        let key: ExecutionKey = execution.key().clone();
+        let service = execution.intent.service.clone();
+        let mut clock = self.clock;
+        let transition =
+            self.transition_unasked(&service, std::slice::from_ref(&key), |_, txn| {
+                Ok(command(clock.ended(txn.now(), at)))
+            })?;
+        Report::of(transition, &key)
     }
 
     /// One transition on a key of a known execution.

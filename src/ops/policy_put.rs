@@ -38,6 +38,8 @@ pub fn policy_put(
     let actual = txn.policy()?.map(|stored| stored.digest);
     check_expected(expected, actual)?;
     if actual == Some(policy.digest) {
+        drop(txn);
+        session.ledger.confirm()?;
         return Ok(PolicyChange { policy, changed: false });
     }
     let stored = StoredPolicy { digest: policy.digest, document };

@@ -106,6 +106,7 @@ impl Report {
     /// The report of a key that nothing was done to.
     pub(crate) fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Self, OpError> {
         let (state, execution) = session.load(key)?;
+        session.ledger.confirm()?;
         Ok(Self {
             execution,
             head: state.head,

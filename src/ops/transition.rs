@@ -175,6 +175,8 @@ impl Session {
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
             Ok(Decided { reply, events, state }) if events.is_empty() => {
+                drop(txn);
+                self.ledger.confirm()?;
                 Ok(Transition { reply, events, state, committed: None })
             }
             Ok(Decided { reply, events, state }) => {

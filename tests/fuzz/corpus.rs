@@ -126,11 +126,11 @@ const STATE: &str = r#"{"format":1,"uid":"local:7f3c0a","version":41,"ledger":nu
 {"key":"k-0","rank":{"epoch":1,"token":5},"attempt":2,"outcome":{"outcome":"refused"}}]}"#;
 
 const CALLS: [&str; 7] = [
-    "session 4711 88123\ngroup 4712 88124\nended exit 0 1767268800123456\n",
+    "session 4711 88123\ngroup 4712 88124\nended exit 0 boot:86400123\n",
     "session 4711 88123\ngroup 4712 88124\nended signal 9 1767268800123456\n",
     "session 4711 88123\ngroup 4712 88124\n",
     "session 4711 88123\nended spawn_failed no such file 1767268800123456\n",
-    "ended deadline 1767268800123456\n",
+    "ended deadline boot:0\n",
     "session 4711 88123\ngroup 47\ngroup 4712 88124\nended orphaned 1767268800123456\n",
     "session 4711 88123\ngro\nended killed 1767268800123456\n",
 ];

@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 
+use super::clocks::{give_wrong_clock, wrong_clock};
 use super::{bind_fake, ended, with_fake};
 use crate::support::World;
 
-/// The clocks of the hosts, against the server's.
-const SKEWS_MS: [&str; 3] = ["0", "3600000", "-7200000"];
+/// How far the clocks of the hosts are ahead of the server's.
+const AHEAD_S: [i64; 3] = [0, 3600, -7200];
 
 /// Three hosts that see the same ledger and the same target.
 fn hosts(world: &World) -> Vec<World> {
-    let host = |(number, skew): (usize, &&str)| {
+    let host = |(number, ahead_s): (usize, &i64)| {
         let mut host = World::on_postgres();
         host.set("SCALECTL_LEDGER", world.schema().address());
         host.set("SCALECTL_TEST_HOST", format!("{number:032}"));
-        host.set("SCALECTL_TEST_HOST_SKEW_MS", *skew);
         host.set("FAKE_ACTUATOR_DIR", world.fake_dir().to_str().unwrap());
         host.set("SCALECTL_ACTOR", format!("host-{number}"));
-        bind_fake(&host).exits(0);
+        give_wrong_clock(&mut host, *ahead_s);
         host
     };
-    SKEWS_MS.iter().enumerate().map(host).collect()
+    AHEAD_S.iter().enumerate().map(host).collect()
 }
 
 fn number(value: &Value) -> u64 {
@@ -84,7 +84,7 @@ fn a_wrong_clock_is_told_and_decides_nothing() {
         ));
         let put = put.exits(0);
         let warned = put.stdout.contains("host_clock_skew");
-        assert_eq!(warned, SKEWS_MS[at] != "0", "{put:#?}");
+        assert_eq!(warned, AHEAD_S[at] != 0, "{put:#?}");
     }
     let apart = world.sql(
         "SELECT max(abs(extract(epoch FROM clock_timestamp()) * 1000000 - at)) < 60000000
@@ -94,7 +94,9 @@ fn a_wrong_clock_is_told_and_decides_nothing() {
     // Four seconds are nothing to speak of.
     let mut near = World::on_postgres();
     near.set("SCALECTL_LEDGER", world.schema().address());
-    near.set("SCALECTL_TEST_HOST_SKEW_MS", "4000");
+    let library = near.path("clock.so");
+    wrong_clock(&library, 4);
+    near.set("LD_PRELOAD", library.to_str().unwrap());
     assert!(!near.json("status").exits(0).stdout.contains("host_clock_skew"));
 }
 

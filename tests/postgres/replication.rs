@@ -49,6 +49,53 @@ fn a_cancelled_wait_for_a_standby_is_unknown() {
     assert_eq!(world.json(PUT).exits(0).at("/replayed"), true);
 }
 
+const WAITING: &str = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+/// What is there is not yet recorded: the standby that may take over does not have it. That holds
+/// for the command whose COMMIT was broken off, and for everybody who finds the row after it.
+#[test]
+fn a_row_that_no_standby_has_is_unknown() {
+    let server = Cluster::start(&[]);
+    let mut world = furnished(&server.address("postgres", "postgres"));
+    world.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "1000");
+    let names = |names: &str| {
+        server.psql("postgres", &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
+        server.psql("postgres", "SELECT pg_reload_conf()");
+        world.until("the setting holds", || {
+            server.psql("postgres", "SHOW synchronous_standby_names") == names
+        });
+    };
+    names("nobody");
+    let put = world.start(&format!("-o json --lock-timeout 1s {PUT}"));
+    world.until("its COMMIT waits for the standby", || {
+        server.psql("postgres", &format!("SELECT count(*) {WAITING}")) == "1"
+    });
+    server.psql("postgres", &format!("SELECT pg_terminate_backend(pid) {WAITING}"));
+    let ran = super::ended(put, PUT).exits(16);
+    assert_eq!(
+        (ran.at("/error/code"), ran.at("/recorded")),
+        ("commit_unknown".into(), "unknown".into())
+    );
+    let is_there = "SELECT count(*) FROM scalectl.event WHERE execution_key = 'k1'";
+    assert_eq!(server.psql("postgres", is_there), "1", "the row is there for everybody");
+    let policy = format!("policy put {} --reason r", world.path("all.cedar").display());
+    let service = format!("{SERVICE} --backoff 0s");
+    for line in [PUT, &policy, &service, "batch"] {
+        let begun = Instant::now();
+        let words = PUT.split(' ').collect::<Vec<_>>();
+        let batched = serde_json::json!({ "command": words }).to_string();
+        let output = if line == "batch" { "ndjson" } else { "json" };
+        let line = format!("-o {output} --lock-timeout 1s {line}");
+        let ran = world.run_with(&line, batched.as_bytes()).exits(16);
+        assert_eq!(ran.at("/error/code"), "ledger_unconfirmed", "{line}");
+        assert_eq!(ran.at("/recorded"), "unknown", "{line}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{line}: {:?}", begun.elapsed());
+    }
+    names("");
+    assert_eq!(world.json(PUT).exits(0).at("/replayed"), true);
+    assert_eq!(server.psql("postgres", is_there), "1", "once");
+}
+
 /// A client: puts one key after the other, and keeps what was acknowledged.
 struct Client {
     acknowledged: Vec<String>,
@@ -108,6 +155,8 @@ fn nothing_acknowledged_is_lost_when_the_synchronous_standby_takes_over() {
     world.until("the standby is in step", || {
         primary.psql("postgres", "SELECT sync_state FROM pg_stat_replication") == "sync"
     });
+    // A replay is confirmed by the standby.
+    world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
     let services = ["s0", "s1", "s2"];
     for service in services {
         world.run(&SERVICE.replace("web", service)).exits(0);

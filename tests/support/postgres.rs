@@ -96,6 +96,8 @@ pub(crate) struct Cluster {
     root: PathBuf,
     port: u16,
     keeper: Option<Child>,
+    /// A library that the server is to load.
+    preload: Option<PathBuf>,
 }
 
 impl Cluster {
@@ -117,7 +119,20 @@ impl Cluster {
     /// A new cluster, with lines of `postgresql.conf`. The superuser is `postgres`; who comes by
     /// the socket or from this host is trusted.
     pub(crate) fn start(settings: &[&str]) -> Self {
-        let cluster = Self::prepare();
+        Self::made(Self::prepare(), settings)
+    }
+
+    /// The same, with a library between the server and the system, which is built where it is told.
+    pub(crate) fn start_with(settings: &[&str], build: impl FnOnce(&Path)) -> Self {
+        let mut cluster = Self::prepare();
+        let library = cluster.root.join("preload.so");
+        build(&library);
+        give(&library);
+        cluster.preload = Some(library);
+        Self::made(cluster, settings)
+    }
+
+    fn made(cluster: Self, settings: &[&str]) -> Self {
         cluster.made_by("initdb", |command| {
             command.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]);
             command.args(["--locale=C.UTF-8", "--pgdata"]).arg(cluster.data());
@@ -146,7 +161,7 @@ impl Cluster {
         give(&root);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        Self { root, port, keeper: None }
+        Self { root, port, keeper: None, preload: None }
     }
 
     /// A program that runs as whom the server runs as.
@@ -198,6 +213,7 @@ impl Cluster {
         "#;
         let mut keeper = Self::program(Path::new("/bin/sh"));
         keeper.args(["-c", script, "keeper"]).arg(programs()).arg(&self.root);
+        keeper.envs(self.preload.iter().map(|library| ("LD_PRELOAD", library)));
         // A Ctrl-C is for the tests; their end ends the server.
         keeper.process_group(0).stdin(Stdio::piped());
         self.keeper = Some(keeper.spawn().unwrap());

@@ -7,10 +7,9 @@ use std::io::Read as _;
 use std::path::Path;
 
 use super::super::error::CallError;
-use super::super::host::wall_now;
+use super::super::host::EndedAt;
 use super::super::procfs::Session;
 use super::{CallEnd, failed};
-use crate::domain::time::Timestamp;
 
 /// Far more than the three lines of a guard.
 const FILE_BYTES_MAX: u64 = 16 * 1024;
@@ -22,12 +21,12 @@ const REASON_BYTES_MAX: usize = 1024;
 pub(in crate::actuator) struct Content {
     pub(super) session: Option<Session>,
     pub(super) group: Option<i32>,
-    pub(super) ended: Option<(Timestamp, CallEnd)>,
+    pub(super) ended: Option<(EndedAt, CallEnd)>,
     pub(super) whole_bytes: u64,
 }
 
 pub(in crate::actuator) enum Verdict {
-    Ended(Timestamp, CallEnd),
+    Ended(EndedAt, CallEnd),
     Unproved(Session, Option<i32>),
 }
 
@@ -37,7 +36,7 @@ impl Content {
             (Some((at, how)), _) => Verdict::Ended(*at, how.clone()),
             (None, Some(session)) => Verdict::Unproved(session, self.group),
             (None, None) => Verdict::Ended(
-                wall_now(),
+                EndedAt::Unnoted,
                 CallEnd::NotStarted("its parent or guard ended before".to_owned()),
             ),
         }
@@ -94,9 +93,13 @@ fn parse_pair(text: &str) -> Option<(i32, u64)> {
     Some((id, ticks.parse().ok()?))
 }
 
-fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
-    let (how, micros) = text.rsplit_once(' ')?;
-    let at = Timestamp::from_micros(micros.parse().ok()?)?;
+/// Files of an earlier version name the wall clock of their host, which nothing is counted from.
+fn parse_end(text: &str) -> Option<(EndedAt, CallEnd)> {
+    let (how, at) = text.rsplit_once(' ')?;
+    let at = match at.strip_prefix("boot:") {
+        Some(millis) => EndedAt::BootMs(millis.parse().ok()?),
+        None => at.parse::<i64>().ok().map(|_| EndedAt::Unnoted)?,
+    };
     let how = match how.split_once(' ').unwrap_or((how, "")) {
         ("exit", code) => CallEnd::Exited(code.parse().ok()?),
         ("signal", signal) => CallEnd::Signalled(signal.parse().ok()?),
@@ -109,8 +112,8 @@ fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
     Some((at, how))
 }
 
-/// The line that says how a call ended.
-pub(in crate::actuator) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
+/// The line that says how and when a call ended; without a time it counts as just now.
+pub(in crate::actuator) fn ended_line(how: &CallEnd, at: EndedAt) -> String {
     let how = match how {
         CallEnd::Exited(code) => format!("exit {code}"),
         CallEnd::Signalled(signal) => format!("signal {signal}"),
@@ -119,7 +122,10 @@ pub(in crate::actuator) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
         CallEnd::Killed => "killed".to_owned(),
         CallEnd::NotStarted(reason) => format!("spawn_failed {}", one_line(reason)),
     };
-    format!("ended {how} {}\n", at.as_micros())
+    match at {
+        EndedAt::BootMs(millis) => format!("ended {how} boot:{millis}\n"),
+        EndedAt::Unnoted => format!("ended {how} 0\n"),
+    }
 }
 
 fn one_line(text: &str) -> String {

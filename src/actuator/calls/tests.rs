@@ -3,7 +3,7 @@ use std::process::{Child, Command};
 use super::lines::parse;
 use super::*;
 
-const AT: &str = "1767268800000000";
+const AT: &str = "86400123";
 
 fn id(text: &str) -> CallId {
     text.parse().expect("an identifier")
@@ -80,7 +80,7 @@ fn a_directory_that_others_may_write_proves_nothing() {
 
 #[test]
 fn ends_are_read_as_they_were_written() {
-    let at = Timestamp::from_micros(AT.parse().unwrap()).unwrap();
+    let at = EndedAt::BootMs(AT.parse().unwrap());
     for (how, line) in [
         (CallEnd::Exited(0), "ended exit 0 "),
         (CallEnd::Signalled(9), "ended signal 9 "),
@@ -90,8 +90,11 @@ fn ends_are_read_as_they_were_written() {
         (CallEnd::NotStarted("no such file".into()), "ended spawn_failed no such file "),
     ] {
         let text = ended_line(&how, at);
-        assert_eq!(text, format!("{line}{AT}\n"));
-        assert_eq!(parse(text.as_bytes()).unwrap().ended, Some((at, how)));
+        assert_eq!(text, format!("{line}boot:{AT}\n"));
+        assert_eq!(parse(text.as_bytes()).unwrap().ended, Some((at, how.clone())));
+        // As an earlier version wrote it: by a wall clock that may have been another one.
+        let old = parse(format!("{line}1767268800000000\n").as_bytes()).unwrap().ended;
+        assert_eq!(old, Some((EndedAt::Unnoted, how)));
     }
     let long = CallEnd::NotStarted("ä\n".repeat(5000));
     assert!(ended_line(&long, at).len() < 1100);
@@ -124,6 +127,9 @@ fn torn_last_lines_count_for_nothing_and_nonsense_proves_nothing() {
         "session 42 7\ngroup 43 8\ngroup 43 8\n",
         "ended exit 0\n",
         "ended exit x 1\n",
+        "ended exit 0 boot:\n",
+        "ended exit 0 boot:-1\n",
+        "ended exit 0 soon\n",
         "ended well 1\n",
         "ended exit 0 1\nsession 42 7\n",
         "session 42 7 8\n",

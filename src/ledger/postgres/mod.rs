@@ -54,7 +54,13 @@ const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
 
 /// Its own statement after the locks: whoever held them may have written what is newer than the
 /// beginning of this transaction.
-const CLOCK: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
+/// And whether a COMMIT waits for standbys.
+const CLOCK: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT),
+    current_setting('synchronous_standby_names') <> ''";
+
+/// Writes to the log alone, in a transaction that has an id: its COMMIT waits for the standbys, who
+/// have then everything that was committed before.
+const BARRIER: &str = "SELECT pg_logical_emit_message(true, 'scalectl', '')";
 
 const CHECK_SERVER: Statement = Statement::few(
     "open",
@@ -85,6 +91,8 @@ pub(super) struct PostgresEngine {
     server: Server,
     /// What the server's clock said when the transaction had its locks.
     now: Cell<Option<Timestamp>>,
+    /// Whether a COMMIT waits for standbys, as the last transaction has seen it.
+    waits_for_standbys: Cell<bool>,
     /// The ledger that was found at first; after a new connection it must be the same.
     identity: RefCell<Option<(String, i64)>>,
     ahead: Ahead,
@@ -108,8 +116,13 @@ impl PostgresEngine {
 
     fn connect(address: &ServerAddress, lock_timeout: DurationMs) -> Result<Self, LedgerError> {
         let server = Server::connect(address.clone(), lock_timeout)?;
-        let (now, identity) = (Cell::new(None), RefCell::new(None));
-        Ok(Self { server, now, identity, ahead: Ahead::default() })
+        Ok(Self {
+            server,
+            now: Cell::new(None),
+            waits_for_standbys: Cell::new(false),
+            identity: RefCell::new(None),
+            ahead: Ahead::default(),
+        })
     }
 
     /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
@@ -178,7 +191,7 @@ impl PostgresEngine {
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let doing = if locks.is_empty() { "read" } else { "write to" };
-        let (now, answers) = self.server.ask(doing, async |client| {
+        let (now, waits, answers) = self.server.ask(doing, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
             let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
@@ -192,8 +205,10 @@ impl PostgresEngine {
             begun?;
             set?;
             locked?;
-            Ok((clock?.try_get::<_, i64>(0)?, answers))
+            let clock = clock?;
+            Ok((clock.try_get::<_, i64>(0)?, clock.try_get::<_, bool>(1)?, answers))
         })?;
+        self.waits_for_standbys.set(waits);
         self.now.set(Timestamp::from_micros(now));
         self.keep(ahead, answers)
     }
@@ -267,6 +282,20 @@ impl Engine for PostgresEngine {
 
     fn leaves_gaps(&self) -> bool {
         true
+    }
+
+    /// A row whose COMMIT was broken off while it waited for a standby is there for everybody, and
+    /// is gone if the standby takes over.
+    fn confirm(&self) -> Result<(), LedgerError> {
+        if !self.waits_for_standbys.get() {
+            return Ok(());
+        }
+        let confirmed = self.begin_write(&[]).and_then(|()| {
+            self.server.run("confirm what is in", BARRIER)?;
+            self.server.commit().map_err(CommitError::into_problem)
+        });
+        let path = self.server.path();
+        confirmed.map_err(|error| LedgerError::Unconfirmed { path, problem: error.to_string() })
     }
 
     fn commit(&self) -> Result<(), CommitError> {

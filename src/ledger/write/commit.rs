@@ -64,6 +64,9 @@ impl WriteTxn<'_> {
         engine.begin_write(&self.reach.locks())?;
         let is_there = self.find_it();
         engine.rollback();
+        if matches!(is_there, Ok(Some(true))) {
+            engine.confirm()?;
+        }
         match is_there {
             // The tables themselves were a part of it.
             Err(LedgerError::Missing { .. }) => Ok(Some(false)),

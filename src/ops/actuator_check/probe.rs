@@ -127,8 +127,9 @@ impl Probe {
         })
     }
 
+    /// Now, on this host's clock.
     pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.clock.skew().on_host(self.clock.now())
     }
 
     /// One call, whatever it is asked and whatever it answers.
