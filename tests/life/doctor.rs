@@ -53,8 +53,9 @@ fn what_other_commands_refuse_is_looked_at() {
 
 #[test]
 fn what_a_person_should_look_at_is_26() {
-    sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
     use std::os::unix::fs::PermissionsExt as _;
+
+    sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
 
     let world = World::with_fake();
     let open = std::fs::Permissions::from_mode(0o666);
