@@ -172,6 +172,13 @@ fn nothing_acknowledged_is_lost_when_the_synchronous_standby_takes_over() {
             })
             .collect();
         world.until("there is load", || *done.lock().unwrap() >= 12);
+        // From here on the standby gets nothing: whoever is still told of a success is told a lie.
+        standby.psql("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
+        standby.psql("postgres", "SELECT pg_reload_conf()");
+        world.until("the standby receives nothing", || {
+            standby.psql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") == "0"
+        });
+        std::thread::sleep(Duration::from_secs(1));
         primary.kill();
         standby.promote();
         let before = *done.lock().unwrap();
