@@ -64,7 +64,9 @@ const CHECK_SERVER: Statement = Statement::few(
     "SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('fsync'),
             current_setting('full_page_writes'), CAST(pg_is_in_recovery() AS TEXT),
             current_setting('server_encoding'), coalesce(CAST(to_regclass('ledger') AS TEXT), ''),
-            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), '')",
+            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), ''), CAST(current_user AS TEXT),
+            CAST(coalesce((SELECT has_schema_privilege(oid, 'USAGE')
+                           FROM pg_catalog.pg_namespace WHERE nspname = $1), true) AS TEXT)",
 );
 
 const STORAGE_PROBLEMS: Statement = Statement::few(
@@ -116,7 +118,8 @@ impl PostgresEngine {
     /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
     fn check_server(&self) -> Result<bool, LedgerError> {
         let mut checked = Ok(false);
-        self.each(CHECK_SERVER, &[], &mut |row| {
+        let schema_name = self.server.schema();
+        self.each(CHECK_SERVER, &[Value::Text(schema_name)], &mut |row| {
             let refused = |problem: String| {
                 Err(LedgerError::UnsafeServer { path: self.server.path(), problem })
             };
@@ -130,6 +133,9 @@ impl PostgresEngine {
                 refused(format!("its encoding is {}, not UTF8", row.text(4)?))
             } else if row.text(3)? == "true" {
                 Err(self.server.unreachable("open", "it is a standby, which takes no writes"))
+            } else if row.text(8)? == "false" {
+                // To whoever may not look into a schema, nothing is there.
+                Err(self.server.not_permitted(row.text(7)?))
             } else if !ledger.is_empty() && schema.is_empty() {
                 let problem = "its schema has a table \"ledger\" of somebody else".to_owned();
                 Err(LedgerError::Foreign { path: self.server.path(), problem })
@@ -162,6 +168,7 @@ impl PostgresEngine {
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let doing = if locks.is_empty() { "read" } else { "write to" };
+        let is_out_of_time = Cell::new(false);
         let now = self.server.ask(doing, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
@@ -174,9 +181,17 @@ impl PostgresEngine {
             );
             begun?;
             set?;
+            // Each lock came in time, and all of them together did not.
+            is_out_of_time.set(matches!(&locked, Err(e) if problem::is_cancelled(e)));
             locked?;
             clock?.try_get::<_, i64>(0)
-        })?;
+        });
+        let now =
+            now.map_err(
+                |error| {
+                    if is_out_of_time.get() { self.server.out_of_time(doing) } else { error }
+                },
+            )?;
         self.now.set(Timestamp::from_micros(now));
         Ok(())
     }
@@ -282,8 +297,11 @@ impl Engine for PostgresEngine {
                 let rows = client.query_typed_raw::<&str, [(&str, Type); 0]>(ROWS_AT_ONCE, []);
                 rows.await?.try_collect::<Vec<_>>().await
             })?;
-            if rows.is_empty() || self.walk(&rows, row)?.is_break() {
-                return self.server.run(statement.doing, "CLOSE walk");
+            let walked = self.walk(&rows, row);
+            if rows.is_empty() || !matches!(walked, Ok(ControlFlow::Continue(()))) {
+                // Also where a row made no sense: the next walk has the same name.
+                let closed = self.server.run(statement.doing, "CLOSE walk");
+                return walked.map(|_| ()).and(closed);
             }
         }
     }
