@@ -3,9 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod aside;
 mod clock;
 mod deaths;
 mod doctor;
+mod moves;
 mod since;
 
 use crate::support::World;

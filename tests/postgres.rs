@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod cut_life;
 mod cuts;
+mod decided;
 mod hosts;
 mod lost;
+mod moves;
 mod pooler;
 mod proxy;
 mod refused;
