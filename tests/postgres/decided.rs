@@ -10,6 +10,7 @@ fn a_policy_that_was_replaced_meanwhile_decides() {
     let fake = fake.to_str().expect("UTF-8");
     let put = "policy put other.cedar --reason r";
     let register = format!("actuator put fake --timeout 6s -- /bin/sh {fake}");
+    let mut wrong = Vec::new();
     for line in [
         put,
         register.as_str(),
@@ -36,10 +37,14 @@ fn a_policy_that_was_replaced_meanwhile_decides() {
         waiting(2);
         drop(held);
         ended(first, less).exits(0);
-        let ran = ended(second, line).exits(12);
-        assert_eq!(ran.at("/recorded"), "no", "{ran:#?}");
+        let ran = ended(second, line);
         world.run("verify").exits(0);
         let newest = world.sql("SELECT kind FROM event ORDER BY position DESC LIMIT 1");
-        assert_eq!(newest, "policy_set", "{line}: nothing came after it");
+        // Nothing came after the policy that refuses it.
+        let is_refused = ran.code == Some(12) && ran.at("/recorded") == "no";
+        if !is_refused || newest != "policy_set" {
+            wrong.push(format!("{line}: {newest}: {ran:#?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{} of 4: {}", wrong.len(), wrong.join("\n"));
 }
