@@ -274,8 +274,8 @@ impl Session {
         Ok(Gathered { found, evidence })
     }
 
-    /// Records what became of a call. What the actuator said must not be lost to a ledger
-    /// that is busy or away: nothing of an earlier try is there, and the same end again is no other.
+    /// Records what became of a call. What the actuator said must not be lost to a ledger that is
+    /// busy or away: nothing of an earlier try is there, and the same end again is no other.
     fn record_call(&mut self, execution: &Execution, made: &Made) -> Result<Report, OpError> {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
