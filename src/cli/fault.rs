@@ -210,13 +210,17 @@ fn unknown_commit(error: &LedgerError, context: &ProblemContext) -> Option<Probl
     })
 }
 
-fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
-    let exit = match error.class() {
+const fn exit_of(error: &LedgerError) -> Exit {
+    match error.class() {
         ErrorClass::Conflict => Exit::Conflict,
         ErrorClass::Unknown => Exit::Unknown,
         ErrorClass::Unavailable => Exit::Unavailable,
         ErrorClass::Unusable => Exit::LedgerUnusable,
-    };
+    }
+}
+
+fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
+    let exit = exit_of(error);
     if let Some(problem) = unknown_commit(error, context) {
         return problem;
     }
