@@ -18,7 +18,7 @@ use crate::domain::id::{AuthorizationId, Replicas};
 use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ops::break_glass::{
-    Glass, GlassRequest, authorize, glass_named, over, review, revoke, unreviewed,
+    Glass, GlassRequest, authorize, glass_named, review, revoke, unreviewed,
 };
 
 pub(super) const NOUN: Noun = Noun {
@@ -175,14 +175,14 @@ fn view_of(glass: &Glass, now: Timestamp) -> Value {
         "given_at": glass.open.at,
         "uses": glass.open.uses,
         "revoked_at": glass.open.revoked_at,
-        "over": over(&glass.open, now).map(Unauthorized::as_str),
+        "over": glass.open.over(now).map(Unauthorized::as_str),
     })
 }
 
 fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
     let it = &glass.open.authorization;
     let from = it.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let over = over(&glass.open, now);
+    let over = glass.open.over(now);
     let state =
         over.map_or_else(|| format!("open until {}", it.until), |why| why.as_str().to_owned());
     let mut answer = answer
@@ -255,7 +255,7 @@ fn list(app: &mut App, check: bool) -> Outcome {
     let mut rows = Vec::new();
     for glass in &found {
         let it = &glass.open.authorization;
-        let state = match over(&glass.open, now) {
+        let state = match glass.open.over(now) {
             None => "open",
             Some(Unauthorized::Revoked) => "revoked",
             Some(Unauthorized::UsedUp) => "used",

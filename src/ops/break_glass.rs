@@ -7,7 +7,7 @@ use super::session::Session;
 use super::transition::{Decided, Deciding, Undecided, decide_in};
 use crate::domain::id::{AuthorizationId, Replicas, ServiceName};
 use crate::domain::scale::command::{AuthorityCommand, Authorize, Command, RegisterService};
-use crate::domain::scale::consent::{Incident, OpenAuthorization, Unauthorized};
+use crate::domain::scale::consent::{Incident, OpenAuthorization};
 use crate::domain::scale::gates::fresh_count;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
@@ -161,17 +161,4 @@ pub fn review(session: &mut Session, id: &AuthorizationId, reason: &Detail) -> R
     let command =
         AuthorityCommand::ReviewAuthorization { service: named, authorization_id, reason };
     session.lay(&service, command).map(drop)
-}
-
-/// Why an authorization cannot be used any more, for whoever looks at it; none while it can.
-pub fn over(open: &OpenAuthorization, now: crate::domain::time::Timestamp) -> Option<Unauthorized> {
-    if open.revoked_at.is_some() {
-        Some(Unauthorized::Revoked)
-    } else if open.authorization.until <= now {
-        Some(Unauthorized::Expired)
-    } else if open.is_open(now) {
-        None
-    } else {
-        Some(Unauthorized::UsedUp)
-    }
 }

@@ -39,8 +39,8 @@ fn a_no_is_final_and_silence_expires() {
     run(
         "deny=ann:scale_down",
         "put a 2 within=1h\n wait 1h\n person bob\n grant a : approval_expired
-         deny-it a : approval_expired\n person ann\n start a : approval_required
-         bind\n put b 2 within=1h : done proposed\n is a superseded",
+         deny-it a : approval_expired\n person ann\n start a : approval_expired
+         put a 2 within=1h : approval_expired\n bind\n put b 2 within=1h : done proposed\n is a superseded",
     );
 }
 

@@ -124,12 +124,11 @@ impl ApprovalStatus {
 /// come between.
 pub fn approval_status(execution: &Execution, now: Timestamp) -> Option<ApprovalStatus> {
     use super::execution::Phase;
-    let approved = execution.approval().is_some();
+    execution.asked.as_ref()?;
     Some(match &execution.phase {
         Phase::Proposed { until, .. } if *until <= now => ApprovalStatus::Expired,
         Phase::Proposed { .. } => ApprovalStatus::Pending,
         Phase::Rejected => ApprovalStatus::Denied,
-        _ if !approved && execution.asked.is_none() => return None,
         Phase::Succeeded | Phase::Observed | Phase::Verified { cause: None } => {
             ApprovalStatus::Used
         }
@@ -285,10 +284,17 @@ impl Unauthorized {
 }
 
 impl OpenAuthorization {
-    /// Whether anything may still be done under it.
-    pub fn is_open(&self, now: Timestamp) -> bool {
-        let is_used_up = self.uses.len() >= usize::from(self.authorization.max_uses);
-        self.revoked_at.is_none() && now < self.authorization.until && !is_used_up
+    /// Why nothing more may be done under it; none while something may.
+    pub fn over(&self, now: Timestamp) -> Option<Unauthorized> {
+        if self.revoked_at.is_some() {
+            Some(Unauthorized::Revoked)
+        } else if self.authorization.until <= now {
+            Some(Unauthorized::Expired)
+        } else if self.uses.len() >= usize::from(self.authorization.max_uses) {
+            Some(Unauthorized::UsedUp)
+        } else {
+            None
+        }
     }
 
     /// Whether it permits one key to be carried out at `now`, by its own terms.
@@ -304,13 +310,11 @@ impl OpenAuthorization {
             && it.runtime_id == target.runtime_id
             && it.workload_id == target.workload_id
             && it.target_uid == target.target_uid;
-        let is_used_up = !self.uses.contains(key) && self.uses.len() >= usize::from(it.max_uses);
-        if self.revoked_at.is_some() {
-            Err(Unauthorized::Revoked)
-        } else if it.until <= now {
-            Err(Unauthorized::Expired)
-        } else if is_used_up {
-            Err(Unauthorized::UsedUp)
+        // The same key again is the same use.
+        let over = self.over(now);
+        let is_own = over == Some(Unauthorized::UsedUp) && self.uses.contains(key);
+        if let Some(why) = over.filter(|_| !is_own) {
+            Err(why)
         } else if !is_same_target {
             Err(Unauthorized::OtherTarget)
         } else if it.desired_replicas != desired {

@@ -1,7 +1,7 @@
 //! What a person consents to: answers to proposals, and authorizations to break the glass.
 
 use super::put::{ended_for, mint_fence};
-use super::{Decision, Draft, replayed, unchanged, wrong_state};
+use super::{Decision, Draft, approval_required, replayed, unchanged, wrong_state};
 use crate::domain::id::{AuthorizationId, ExecutionKey, ServiceName};
 use crate::domain::scale::command::Authorize;
 use crate::domain::scale::consent::{
@@ -126,11 +126,7 @@ pub(super) fn deny(
 fn pending<'e>(draft: &Draft<'_>, execution: &'e Execution) -> Result<&'e Asked, Rejection> {
     match (&execution.phase, &execution.asked) {
         (Phase::Proposed { until }, Some(_)) if *until <= draft.now => {
-            Err(Rejection::ApprovalExpired {
-                service: execution.intent.service.clone(),
-                revision: execution.revision(),
-                until: *until,
-            })
+            Err(approval_required(draft, execution, *until))
         }
         (Phase::Proposed { .. }, Some(asked)) => Ok(asked),
         (Phase::Rejected, _) => Err(wrong_state(execution, "somebody has said no")),
@@ -265,7 +261,7 @@ pub(super) fn review(
 ) -> Result<Decision, Rejection> {
     let open = open_authorization(draft, service, id)?;
     let by = draft.context.by;
-    if open.is_open(draft.now) {
+    if open.over(draft.now).is_none() {
         return Err(Rejection::AuthorizationOpen {
             service: service.clone(),
             authorization_id: id.clone(),

@@ -75,7 +75,7 @@ pub(super) fn acquire(
         }
         Phase::Succeeded | Phase::Observed => return Ok(replayed()),
         Phase::Proposed { until } => {
-            return Err(approval_required(execution, *until));
+            return Err(approval_required(draft, execution, *until));
         }
         Phase::Started { .. } => return Err(wrong_state(execution, "its call has not ended")),
         Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {

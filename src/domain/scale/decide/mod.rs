@@ -13,6 +13,7 @@ mod lease;
 mod life;
 mod observe;
 mod put;
+mod redelivery;
 mod service;
 mod settle;
 mod start;
@@ -20,7 +21,8 @@ mod tick;
 
 pub use changed::is_partly_applied;
 pub use finish::held_to_the_wish;
-pub use put::{answer_of_key, external_lease_id, intended_identity, next_revision};
+pub use put::{external_lease_id, intended_identity, next_revision};
+pub use redelivery::answer_of_key;
 pub use settle::verdict_of;
 pub use start::waits_behind;
 
@@ -314,12 +316,13 @@ pub fn in_progress(execution: &Execution) -> Rejection {
     }
 }
 
-/// The refusal of whatever waits for a person's consent.
-fn approval_required(execution: &Execution, until: Timestamp) -> Rejection {
-    Rejection::ApprovalRequired {
-        service: execution.intent.service.clone(),
-        revision: execution.revision(),
-        until,
+/// The refusal of whatever waits for a person's consent, or has waited in vain.
+fn approval_required(draft: &Draft<'_>, execution: &Execution, until: Timestamp) -> Rejection {
+    let (service, revision) = (execution.intent.service.clone(), execution.revision());
+    if until <= draft.now {
+        Rejection::ApprovalExpired { service, revision, until }
+    } else {
+        Rejection::ApprovalRequired { service, revision, until }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Putting a wish, and taking it back.
 
-use super::{Decision, Draft, in_progress, outcome_unknown, replayed, unchanged, wrong_state};
-use crate::domain::canonical::canonical_json;
+use super::{
+    Decision, Draft, in_progress, outcome_unknown, redelivery, replayed, unchanged, wrong_state,
+};
 use crate::domain::id::{ExecutionKey, FenceToken, IntentId, IntentRevision, LeaseEpoch, LeaseId};
 use crate::domain::scale::attempt::Base;
 use crate::domain::scale::command::{PutForm, PutIntent};
@@ -12,7 +13,7 @@ use crate::domain::scale::execution::{
 };
 use crate::domain::scale::gates::{self, fresh_count, in_flight, registered};
 use crate::domain::scale::intent::{Fence, IntentWish, minted_intent_id, minted_simulation_id};
-use crate::domain::scale::rejection::{Difference, Rejection};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::state::ServiceState;
@@ -53,7 +54,7 @@ pub fn intended_identity(
 
 pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Rejection> {
     // Already there?
-    if let Some(answer) = answer_of_key(draft.state, put) {
+    if let Some(answer) = redelivery::answered(draft, put) {
         return answer.map(|()| replayed());
     }
 
@@ -175,85 +176,6 @@ fn undone_by(draft: &Draft<'_>, put: &PutIntent) -> Result<Option<EventBody>, Re
             Err(wrong_state(undone, "it has changed nothing: there is nothing to undo"))
         }
     }
-}
-
-/// What the key of a put answers, before any gate: the stored answer where it names the same wish,
-/// a conflict where it names another one, and nothing where it is new.
-pub fn answer_of_key(state: &ServiceState, put: &PutIntent) -> Option<Result<(), Rejection>> {
-    let key = put.key();
-    if let Some((service, revision)) = &put.key_elsewhere {
-        return Some(Err(Rejection::KeyConflict {
-            key: key.clone(),
-            service: service.clone(),
-            revision: *revision,
-            differences: vec![Difference {
-                field: "service".to_owned(),
-                stored: service.to_string(),
-                submitted: put.service.to_string(),
-            }],
-        }));
-    }
-    state.executions.get(key).map(|stored| redelivered(stored, put))
-}
-
-/// The same key again: the same wish is a replay, another one is a conflict that names the fields.
-fn redelivered(stored: &Execution, put: &PutIntent) -> Result<(), Rejection> {
-    if !put.dry_run && !stored.is_live() {
-        return Err(Rejection::SimulatedKey { key: stored.key().clone() });
-    }
-    let differences = differences(stored, put);
-    if differences.is_empty() {
-        return Ok(());
-    }
-    Err(Rejection::KeyConflict {
-        key: stored.key().clone(),
-        service: stored.intent.service.clone(),
-        revision: stored.revision(),
-        differences,
-    })
-}
-
-/// Compares what was submitted, and nothing that was minted.
-fn differences(stored: &Execution, put: &PutIntent) -> Vec<Difference> {
-    let mut found = Vec::new();
-    let mut compare = |field: &str, stored: String, submitted: String| {
-        if stored != submitted {
-            found.push(Difference { field: field.to_owned(), stored, submitted });
-        }
-    };
-    let wish = &stored.intent.wish;
-    compare("service", stored.intent.service.to_string(), put.service.to_string());
-    compare("dry_run", stored.intent.dry_run.to_string(), put.dry_run.to_string());
-    match &put.form {
-        PutForm::Flags { replicas, reason, retry_policy, .. } => {
-            compare("replicas", wish.desired_replicas.to_string(), replicas.to_string());
-            compare("reason", wish.reason.as_str().to_owned(), reason.as_str().to_owned());
-            let asked = retry_policy.as_ref().map(canonical_json);
-            let kept = match (&asked, stored.intent.submitted.whole_record) {
-                // A whole record always names its retry policy; flags may leave it to the
-                // registration.
-                (None, true) => None,
-                (Some(_), true) => Some(canonical_json(&wish.retry_policy)),
-                (_, false) => stored.intent.submitted.retry_policy.as_ref().map(canonical_json),
-            };
-            let text = |policy: Option<String>| policy.unwrap_or_else(|| "default".to_owned());
-            compare("retry_policy", text(kept), text(asked));
-        }
-        PutForm::Record(record) => {
-            let members = |document: String| {
-                serde_json::from_str::<serde_json::Map<_, _>>(&document).unwrap_or_default()
-            };
-            let kept = stored.record().map_or_else(
-                || members(canonical_json(wish)),
-                |record| members(canonical_json(&record)),
-            );
-            for (field, submitted) in members(canonical_json(record)) {
-                let kept = kept.get(&field).map_or_else(|| "-".to_owned(), ToString::to_string);
-                compare(&field, kept, submitted.to_string());
-            }
-        }
-    }
-    found
 }
 
 fn accept(

@@ -192,9 +192,11 @@ fn may_raise(
         unit_revision: wanted.unit_revision,
         ..existing.clone()
     });
+    if let Some(why) = open.over(draft.now) {
+        return Err(refused(why));
+    }
     let is_for_this = open.authorization.raises_max_to == Some(wanted.max_replicas)
-        && raised.as_ref() == Some(wanted)
-        && open.is_open(draft.now);
+        && raised.as_ref() == Some(wanted);
     if is_for_this {
         Ok(open.authorization.decision.clone())
     } else {

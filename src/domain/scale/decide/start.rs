@@ -121,7 +121,7 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
             Err(outcome_unknown(draft, execution, pending))
         }
         Phase::Started { .. } => Err(in_progress(execution)),
-        Phase::Proposed { until } => Err(approval_required(execution, *until)),
+        Phase::Proposed { until } => Err(approval_required(draft, execution, *until)),
         Phase::Succeeded
         | Phase::Observed
         | Phase::Verified { .. }
@@ -271,7 +271,7 @@ pub(super) fn simulate(
     match &execution.phase {
         Phase::Accepted => {}
         Phase::Proposed { until } => {
-            return Err(approval_required(execution, *until));
+            return Err(approval_required(draft, execution, *until));
         }
         Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => return Ok(replayed()),
         Phase::Started { .. }
