@@ -253,6 +253,7 @@ impl App {
             let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
             let ledger = Ledger::open(&chosen.location, options)?;
             let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);
+            session.tell_of_locks(self.globals.lock_timeout, super::output::say_while_waiting);
             note_clear_text(&mut session, &chosen.location);
             self.session = Some(session);
         }
@@ -354,23 +355,7 @@ impl App {
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
         let problem = fault.into_problem(&self.problem_context());
-        let word = self.globals.ledger.as_deref().filter(|word| !word.contains(['/', '.']));
-        if let (Some(word), "ledger_missing", Ok(config)) =
-            (word, problem.code.as_str(), self.config_dir())
-        {
-            let file = config.join("config.toml");
-            let text = format!(
-                "{word} is no name in {} ([ledgers] {word} = \"PATH\"), so it was taken for a file",
-                file.display()
-            );
-            return problem.fact("name", text);
-        }
-        let is_ci = self.environment.get("CI").is_some();
-        if problem.code == "ledger_missing" && is_ci {
-            let note = "this is a CI runner: a ledger made here would know nothing of earlier runs";
-            return problem.fact("note", note);
-        }
-        problem
+        if problem.code == "ledger_missing" { self.about_no_ledger(problem) } else { problem }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::domain::canonical::DocumentError;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
-use crate::ops::OpError;
+use crate::ops::{OpError, holder_of};
 use crate::policy::PolicyError;
 
 const EXHAUSTED: &str = "make room for it (descriptors: ulimit -n), then run this same line again";
@@ -238,7 +238,14 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             let problem = problem("once its place is in order, look at it with");
             Problem { recorded: Recorded::Yes, ..problem }.run(context.command(&["status"]))
         }
-        LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
+        LedgerError::Busy { path, .. } => {
+            let problem = problem("run this same line again, or wait longer with --lock-timeout");
+            match holder_of(path) {
+                Some(holder) => problem.fact("holder", holder).again(context),
+                None => problem.again(context),
+            }
+        }
+        LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)
         }
         LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {

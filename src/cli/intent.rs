@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 
 use super::app::App;
-use super::args::{wait, whole_number};
+use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::record::put_of_file;
 use super::view;
+use super::wish::VALID_FOR_DEFAULT;
+pub(super) use super::wish::WishArgs;
 use crate::domain::id::{
     ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
 };
@@ -49,47 +51,6 @@ pub(super) enum Verb {
     Abandon(AbandonArgs),
 }
 
-/// What of a wish comes from flags; `scale` and `plan` take the same.
-#[derive(Debug, Clone, Args)]
-pub(super) struct WishArgs {
-    /// Why: 1 to 512 characters [env: SCALECTL_REASON]
-    #[arg(long, value_name = "TEXT")]
-    pub(super) reason: Option<String>,
-    /// The key that names this wish for ever; minted where none is given
-    #[arg(long, value_name = "KEY")]
-    pub(super) key: Option<String>,
-    /// The newest intent revision that you know of (0 for none), or latest
-    #[arg(long, value_name = "N|latest")]
-    pub(super) expect_revision: Option<String>,
-    /// The count that you believe runs now
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(super) current_replicas: Option<u64>,
-    /// How many attempts this wish may use, 1 to 8
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(super) max_attempts: Option<u64>,
-    /// How long to wait between attempts, up to 1h
-    #[arg(long, value_name = "DURATION")]
-    pub(super) backoff: Option<DurationMs>,
-    /// A fence of the writer's own
-    #[arg(long, value_name = "EPOCH.TOKEN")]
-    pub(super) fence: Option<String>,
-    /// How long the fence of this wish lives
-    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "1h")]
-    pub(super) valid_for: DurationMs,
-    /// Wait behind what is in flight instead of being refused
-    #[arg(long)]
-    pub(super) queue: bool,
-    /// End a waiting wish of somebody else
-    #[arg(long)]
-    pub(super) supersede: bool,
-    /// Ask policy to pass the cooldown (action override_cooldown)
-    #[arg(long)]
-    pub(super) override_cooldown: bool,
-    /// Vouch that what is not drained may go
-    #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
-    pub(super) attest: Option<String>,
-}
-
 #[derive(Args)]
 pub(super) struct PutArgs {
     /// The service
@@ -100,9 +61,7 @@ pub(super) struct PutArgs {
     #[arg(required_unless_present = "file")]
     pub(super) replicas: Option<u64>,
     /// The whole record as JSON, from a file or from - (stdin)
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "replicas", "key", "expect_revision", "reason", "max_attempts", "backoff", "fence",
-    ])]
+    #[arg(long, value_name = "FILE", conflicts_with = "replicas")]
     pub(super) file: Option<PathBuf>,
     /// Declare a simulation: it is recorded, and never calls anybody
     #[arg(long)]
@@ -238,7 +197,8 @@ pub(super) fn put_of_flags(
             .map_err(|error: InvalidIdentifier| usage("invalid_key", error.to_string()))?,
         None => mint(&format!("{}-", cut(service.as_str()))).map_err(Fault::from)?,
     };
-    if wish.valid_for == DurationMs::ZERO {
+    let valid_for = wish.valid_for.unwrap_or(VALID_FOR_DEFAULT);
+    if valid_for == DurationMs::ZERO {
         return Err(usage("invalid_fence", "--valid-for is more than 0s".to_owned()));
     }
     let form = PutForm::Flags {
@@ -247,7 +207,7 @@ pub(super) fn put_of_flags(
         retry_policy: retry_policy(wish)?,
         key,
         fence: wish.fence.as_deref().map(fence).transpose()?,
-        valid_for: wish.valid_for,
+        valid_for,
     };
     let put = PutIntent {
         service: service.clone(),
@@ -339,6 +299,7 @@ fn premise(word: Option<&str>) -> Result<Premise, Fault> {
 
 fn show(key: &KeyArg, app: &mut App) -> Outcome {
     let key = key.resolve(app)?;
+    app.session()?.tell_standing()?;
     let (state, execution) = app.session()?.load(&key)?;
     let mut answer = Answer::ok()
         .whole_noun("intent", view::intent(&execution))
@@ -370,6 +331,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
         unfinished: args.unfinished,
         limit: Some(args.limit),
     };
+    app.session()?.tell_standing()?;
     let found = app.session()?.ledger.read()?.executions(&filter)?;
     let views: Vec<_> = found.iter().map(view::execution).collect();
     let mut answer = Answer::ok().noun("executions", &views).table(view::intents_table(&found));

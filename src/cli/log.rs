@@ -115,6 +115,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         };
         return Err(problem.fact("kinds", KINDS.join(" ")).into());
     }
+    app.session()?.tell_standing()?;
     let now = app.session()?.now();
     let mut streams: Vec<Stream> = args.services.iter().cloned().map(Stream::Service).collect();
     if !streams.is_empty() && !args.no_refused {
@@ -223,14 +224,17 @@ pub(super) fn describe(event: &StoredEvent) -> String {
     }
 }
 
-/// What of an event a person asks for first.
-fn what(event: &StoredEvent) -> String {
-    let body = &event.body;
-    let text = |value: &Value| match value {
+fn text(value: &Value) -> String {
+    match value {
         Value::String(text) => text.clone(),
         Value::Null => "?".to_owned(),
         other => other.to_string(),
-    };
+    }
+}
+
+/// What of an event a person asks for first.
+fn what(event: &StoredEvent) -> String {
+    let body = &event.body;
     match event.kind.as_str() {
         "intent_accepted" | "intent_proposed" => {
             let intent = &body["intent"];
@@ -283,6 +287,36 @@ fn what(event: &StoredEvent) -> String {
             format!("until {}", text(&body["held"]["lease"]["expires_at"]))
         }
         "lease_renewed" => format!("until {}", text(&body["expires_at"])),
+        other => what_seldom(other, body),
+    }
+}
+
+/// The same of what is seldom there: the life of a ledger, and what came late.
+fn what_seldom(kind: &str, body: &Value) -> String {
+    match kind {
+        "clock_accepted" => {
+            format!("time was at {}: {:?}", text(&body["mark"]), text(&body["reason"]))
+        }
+        "execution_clock_accepted" => "its instants are brought back to now".to_owned(),
+        "service_restored" => format!(
+            "incarnation {}, fences from {}/{} on",
+            text(&body["incarnation"]),
+            text(&body["mark"]["epoch"]),
+            text(&body["mark"]["token"])
+        ),
+        "ledger_restored" => {
+            format!("incarnation {}: {:?}", text(&body["incarnation"]), text(&body["reason"]))
+        }
+        "ledger_sealed" => format!("it goes on at {}", text(&body["to"])),
+        "ledger_opened" => format!("it was at {}", text(&body["from"])),
+        "intent_withdrawn" if !body["reason"].is_null() => format!("{:?}", text(&body["reason"])),
+        "call_ended" | "target_fenced" => format!("attempt {}", text(&body["attempt"])),
+        "late_result_kept" => format!(
+            "{} of attempt {}{}",
+            text(&body["result"]["state"]),
+            text(&body["attempt"]),
+            if body["contradicts"] == true { ", contradicts what is recorded" } else { "" }
+        ),
         _ => String::new(),
     }
 }

@@ -14,6 +14,7 @@ mod noun;
 mod record;
 mod unwell;
 mod view;
+mod wish;
 
 mod actuate;
 mod actuator;

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::app::App;
 use super::fault::Fault;
 use super::intent::{PutArgs, WishArgs};
+use super::problem::Problem;
 use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
@@ -31,6 +32,13 @@ pub(super) fn put_of_record(
     dry_run: bool,
     app: &mut App,
 ) -> Result<PutIntent, Fault> {
+    if let Some(flag) = wish.beside_a_record() {
+        let problem = Problem::usage(
+            "contradiction",
+            format!("a record says all of the wish itself, and {flag} is said beside it"),
+        );
+        return Err(problem.hint(format!("leave {flag} away, or change the record")).into());
+    }
     let service = match service {
         Some(service) => service.clone(),
         None => service_of_record(&record, app)?,

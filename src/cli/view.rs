@@ -238,12 +238,7 @@ pub(crate) fn outcome_word(execution: &Execution) -> Option<&'static str> {
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    // "verified (failed)" would be read as a success by whoever stops after the first word.
-    let state = match (execution.outcome(), execution.phase.as_str()) {
-        (Some(Outcome::Failed), state) => format!("failed for good ({state})"),
-        (Some(outcome), state) => format!("{state} ({})", outcome.as_str()),
-        (None, state) => state.to_owned(),
-    };
+    let state = crate::ops::report::stands(execution);
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
         "{}@{}  {from} → {}  {state}  key {}{dry}",
@@ -373,6 +368,11 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
         ]);
     }
     table
+}
+
+/// `1 service`, `2 services`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A reading in words.

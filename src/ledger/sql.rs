@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::error::LedgerError;
 use super::stream::Stream;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 
 /// One SQL text that both engines understand, with what it does, for the error.
 ///
@@ -113,6 +113,10 @@ pub(super) trait Engine: Send {
     /// Begins a transaction that excludes every other writer of the locked chains, waiting up to
     /// the lock timeout for each. An engine with one writer at a time needs no names.
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError>;
+    /// Waits no longer than this for another writer from now on, where the engine can be told.
+    fn wait_at_most(&self, _lock_timeout: DurationMs) -> Result<(), LedgerError> {
+        Ok(())
+    }
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.
     fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
     /// Whether this is a backup, which takes no writes.

@@ -38,6 +38,7 @@ pub fn observe_until(
     say: &mut dyn FnMut(&str),
 ) -> Result<Report, OpError> {
     let deadline = Deadline::after(timeout);
+    session.wait_no_longer_than(deadline);
     let mut said = false;
     loop {
         let (until, why) = match observe(session, key) {

@@ -2,6 +2,7 @@
 
 use super::administer::{ledger_query, may_administer};
 use super::error::OpError;
+use super::lock_wait::write_to;
 use super::session::Session;
 use crate::domain::digest::Digest;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
@@ -33,7 +34,7 @@ pub fn policy_put(
     let document = serde_json::to_string(&policy)
         .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
     let by = session.by.clone();
-    let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::policy())?;
     let now = session.clock.read(txn.now());
     let actual = txn.policy()?.map(|stored| stored.digest);
     check_expected(expected, actual)?;

@@ -60,6 +60,7 @@ pub fn replay_until(
     let mut steps: Vec<String> = Vec::new();
     let mut said = String::new();
     let mut patience = ASK_MIN;
+    session.wait_no_longer_than(deadline);
     loop {
         let now = session.now();
         let (until, why) = match replay(session, key) {
@@ -147,6 +148,9 @@ pub fn next_step(session: &Session, execution: &Execution) -> String {
     match &execution.phase {
         Phase::Started { call } if session.call_seems_ended(execution, call) => {
             "record that its call has ended, then find out what became of it".to_owned()
+        }
+        Phase::Started { call } if session.call_is_silent(execution, call) => {
+            "record that its call gives no sign of life, then find out what became of it".to_owned()
         }
         Phase::Started { .. } => "nothing: its call may be running".to_owned(),
         Phase::RecoveryPending { .. } => match execution.intent.terms.on_unknown {

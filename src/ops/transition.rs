@@ -5,6 +5,7 @@
 //! transaction is committed.
 
 use super::error::OpError;
+use super::lock_wait::write_to;
 use super::policy_cache::{PolicyCache, PolicyInTxn};
 use super::session::{Session, actuator_in};
 use crate::domain::id::{ExecutionKey, ServiceName};
@@ -170,7 +171,7 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?, reach)?;
+        let mut txn = write_to(&mut self.ledger, &self.lock_wait, reach)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
@@ -204,7 +205,7 @@ impl Session {
     }
 
     fn try_to_keep(&mut self, refusals: &[Box<RefusalEvent>]) -> Result<(), OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?, Reach::refusals())?;
+        let mut txn = write_to(&mut self.ledger, &self.lock_wait, Reach::refusals())?;
         let mut is_written = false;
         for (at, refusal) in refusals.iter().enumerate() {
             // Looking for it in the ledger costs more than looking for it here.

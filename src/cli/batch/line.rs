@@ -221,7 +221,6 @@ fn order_of_lease(verb: lease::Verb) -> Result<Order, Fault> {
 
 fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result<Order, Fault> {
     line.verb = TAKEN[0];
-    let has_flags = document.has_flags();
     let PutDocument { service, replicas, record, dry_run, .. } = document;
     let wish = WishArgs {
         reason: document.reason,
@@ -234,15 +233,18 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         max_attempts: document.max_attempts,
         backoff: document.backoff_ms,
         fence: document.fence,
-        valid_for: document.valid_for_ms.unwrap_or(DurationMs::from_secs(3600)),
+        valid_for: document.valid_for_ms,
         queue: document.queue,
         supersede: document.supersede,
         override_cooldown: document.override_cooldown,
         attest: document.attest_not_drained.then(|| "not-drained".to_owned()),
     };
     if let Some(record) = record {
-        if has_flags {
-            return Err(Fault::usage("contradiction", "a record says all of the wish itself"));
+        if replicas.is_some() {
+            return Err(Fault::usage(
+                "contradiction",
+                "a record says all of the wish itself, and replicas is said beside it",
+            ));
         }
         let put = put_of_record(*record, service.as_ref(), &wish, dry_run, app)?;
         return Ok(Order::Put(Box::new(put)));
@@ -251,21 +253,6 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         return Err(Fault::usage("usage", "intent_put needs service and replicas, or a record"));
     };
     put(&service, replicas, &wish, dry_run, line, app)
-}
-
-impl PutDocument {
-    /// Whether it says anything that a record says itself.
-    fn has_flags(&self) -> bool {
-        self.replicas.is_some()
-            || self.key.is_some()
-            || self.reason.is_some()
-            || self.expect_revision.is_some()
-            || self.current_replicas.is_some()
-            || self.max_attempts.is_some()
-            || self.backoff_ms.is_some()
-            || self.fence.is_some()
-            || self.valid_for_ms.is_some()
-    }
 }
 
 fn put(

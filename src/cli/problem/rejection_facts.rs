@@ -95,8 +95,15 @@ pub(super) fn stale_revision(
             .hint("the first intent is put with --expect-revision 0; look at the service with")
             .run(c.command(&["status", service.as_str()]));
     }
-    p.hint(format!("put again with --expect-revision {actual} after a look at it with"))
-        .run(c.command(&["intent", "show", &format!("{service}@{actual}")]))
+    let show = c.command(&["intent", "show", &format!("{service}@{actual}")]);
+    let has_said = c.line.iter().any(|word| word.starts_with("--expect-revision"));
+    if !has_said && c.verb.first().is_some_and(|verb| verb == "scale") {
+        // Nobody named a revision: the line took the newest, and somebody was faster.
+        return p
+            .hint("somebody else wished something meanwhile: look at it, then decide again")
+            .run(show);
+    }
+    p.hint(format!("put again with --expect-revision {actual} after a look at it with")).run(show)
 }
 
 pub(super) fn key_conflict(

@@ -105,7 +105,7 @@ pub enum Rejection {
     Contradiction(String),
 
     /// The intent revision has moved.
-    #[error("{service} is at intent revision {actual}, you expected {expected}")]
+    #[error("{service} is at intent revision {actual}, and this was wished after {expected}")]
     StaleRevision {
         service: ServiceName,
         expected: u64,
@@ -170,6 +170,8 @@ pub enum Rejection {
         key: ExecutionKey,
         state: &'static str,
         held: Option<HeldLease>,
+        /// When it is out of the way by itself, where that is known.
+        until: Option<Timestamp>,
     },
     /// The key's call is alive.
     #[error("{service}@{revision} is being carried out by {} on {} (pid {}) until {}", held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at)]
@@ -458,7 +460,7 @@ impl Rejection {
                 Some(held.lease.expires_at)
             }
             Self::Cooldown { until, .. } | Self::QuietTime { until, .. } => Some(*until),
-            Self::OutcomeUnknown { until, .. } => *until,
+            Self::OutcomeUnknown { until, .. } | Self::InFlight { until, .. } => *until,
             Self::RetryLater { retry_at, .. } => Some(*retry_at),
             _ => None,
         }

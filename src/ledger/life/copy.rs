@@ -100,7 +100,8 @@ impl Move {
         };
         let is_named = identity.incarnation != source.identity().incarnation;
         let path = identity.path.clone();
-        let mut target = Ledger { engine: Box::new(engine), identity, poisoned_by: None };
+        let mut target =
+            Ledger { engine: Box::new(engine), identity, poisoned_by: None, patience: None };
         if is_named {
             return if continues(source, &mut target)? { Ok(None) } else { Err(other(&path)) };
         }

@@ -215,6 +215,7 @@ fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Che
             key: execution.key().clone(),
             state: execution.phase.as_str(),
             held: execution.live_lease(now).cloned(),
+            until: execution.in_flight_until(now),
         }),
     }
 }

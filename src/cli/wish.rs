@@ -1,0 +1,85 @@
+//! The flags of a wish: `intent put`, `scale` and `plan` take the same.
+//!
+//! Only names them; `intent` makes a wish of them.
+
+use clap::Args;
+
+use super::args::{wait, whole_number};
+use crate::domain::time::DurationMs;
+
+/// What of a wish comes from flags; `scale` and `plan` take the same.
+#[derive(Debug, Clone, Args)]
+pub(super) struct WishArgs {
+    /// Why: 1 to 512 characters [env: SCALECTL_REASON]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// The key that names this wish for ever; minted where none is given
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+    /// The newest intent revision that you know of (0 for none), or latest
+    #[arg(long, value_name = "N|latest")]
+    pub(super) expect_revision: Option<String>,
+    /// The count that you believe runs now
+    #[arg(long, value_name = "N", value_parser = whole_number)]
+    pub(super) current_replicas: Option<u64>,
+    /// How many attempts this wish may use, 1 to 8
+    #[arg(long, value_name = "N", value_parser = whole_number)]
+    pub(super) max_attempts: Option<u64>,
+    /// How long to wait between attempts, up to 1h
+    #[arg(long, value_name = "DURATION")]
+    pub(super) backoff: Option<DurationMs>,
+    /// A fence of the writer's own
+    #[arg(long, value_name = "EPOCH.TOKEN")]
+    pub(super) fence: Option<String>,
+    /// How long the fence of this wish lives [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = wait)]
+    pub(super) valid_for: Option<DurationMs>,
+    /// Wait behind what is in flight instead of being refused
+    #[arg(long)]
+    pub(super) queue: bool,
+    /// End a waiting wish of somebody else
+    #[arg(long)]
+    pub(super) supersede: bool,
+    /// Ask policy to pass the cooldown (action override_cooldown)
+    #[arg(long)]
+    pub(super) override_cooldown: bool,
+    /// Vouch that what is not drained may go
+    #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
+    pub(super) attest: Option<String>,
+}
+
+/// How long the fence of a wish lives where nobody says.
+pub(super) const VALID_FOR_DEFAULT: DurationMs = DurationMs::from_secs(3600);
+
+impl WishArgs {
+    /// The first flag that says what a whole record says itself, or what only a wish from flags is
+    /// held to: beside a record it would be dropped silently.
+    pub(super) fn beside_a_record(&self) -> Option<&'static str> {
+        let Self {
+            reason,
+            key,
+            expect_revision,
+            current_replicas,
+            max_attempts,
+            backoff,
+            fence,
+            valid_for,
+            queue: _,
+            supersede: _,
+            override_cooldown: _,
+            attest: _,
+        } = self;
+        [
+            (reason.is_some(), "--reason"),
+            (key.is_some(), "--key"),
+            (expect_revision.is_some(), "--expect-revision"),
+            (current_replicas.is_some(), "--current-replicas"),
+            (max_attempts.is_some(), "--max-attempts"),
+            (backoff.is_some(), "--backoff"),
+            (fence.is_some(), "--fence"),
+            (valid_for.is_some(), "--valid-for"),
+        ]
+        .into_iter()
+        .find_map(|(is_said, flag)| is_said.then_some(flag))
+    }
+}
