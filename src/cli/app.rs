@@ -323,12 +323,12 @@ impl App {
     pub(crate) fn key(&mut self, word: &str) -> Result<ExecutionKey, Fault> {
         let Some((service, revision)) = word.split_once('@') else {
             return word.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
-                Fault::usage("invalid_key", error.to_string())
+                Fault::no_key(error.to_string())
             });
         };
         let service: ServiceName =
             service.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
-                Fault::usage("invalid_key", error.to_string())
+                Fault::no_key(error.to_string())
             })?;
         let missing = || Fault::from(Rejection::NoSuchKey { key: word.to_owned() });
         let session = self.session()?;
@@ -342,10 +342,7 @@ impl App {
             return found.or(current).ok_or_else(missing);
         }
         let number = whole_number(revision).map_err(|_| {
-            Fault::usage(
-                "invalid_key",
-                format!("{word}: after @ comes an intent revision or latest"),
-            )
+            Fault::no_key(format!("{word}: after @ comes an intent revision or latest"))
         })?;
         let revision = IntentRevision::new(number).map_err(|_| missing())?;
         let found = session.ledger.read()?.key_at(&service, revision)?;

@@ -5,15 +5,17 @@ use serde_json::json;
 
 use super::app::App;
 use super::args::may_resume;
+use super::fault::Fault;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::{plan, view};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
-use crate::ops::Session;
+use crate::ops::{OpError, Session};
 
 pub(super) const NOUN: Noun = Noun {
     name: "explain",
@@ -41,7 +43,16 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
         // A service stands for its newest intent.
-        Ok(_) if !args.what.contains('@') => app.key(&format!("{}@latest", args.what))?,
+        Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
+            Ok(newest) => newest,
+            // It is neither a key nor a service, and a key is what was most likely meant.
+            Err(Fault::Op(OpError::Rejected { rejection, .. }))
+                if matches!(*rejection, Rejection::NoSuchService { .. }) =>
+            {
+                return Err(Rejection::NoSuchKey { key: key.to_string() }.into());
+            }
+            Err(fault) => return Err(fault),
+        },
         other => other?,
     };
     let session = app.session()?;

@@ -27,6 +27,13 @@ impl Fault {
         Self::Problem(Box::new(Problem::usage(code, message)))
     }
 
+    /// What is no key, with what one looks like.
+    pub(crate) fn no_key(message: impl Into<String>) -> Self {
+        Problem::usage("invalid_key", message)
+            .hint("write a key such as deploy-42, or SERVICE@REVISION, or SERVICE@latest")
+            .into()
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::Problem(Box::new(Problem::internal(message)))
     }

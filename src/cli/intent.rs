@@ -192,9 +192,9 @@ pub(super) fn put_of_flags(
     let replicas =
         Replicas::new(replicas).map_err(|error| usage("invalid_replicas", error.to_string()))?;
     let key = match &wish.key {
-        Some(word) => word
-            .parse()
-            .map_err(|error: InvalidIdentifier| usage("invalid_key", error.to_string()))?,
+        Some(word) => {
+            word.parse().map_err(|error: InvalidIdentifier| Fault::no_key(error.to_string()))?
+        }
         None => mint(&format!("{}-", cut(service.as_str()))).map_err(Fault::from)?,
     };
     let valid_for = wish.valid_for.unwrap_or(VALID_FOR_DEFAULT);

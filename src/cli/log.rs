@@ -51,7 +51,7 @@ struct LogArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
     /// The newest so many
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
 }
 
@@ -94,9 +94,12 @@ fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Faul
         return Ok(Some(now.minus(ago)));
     }
     word.parse().map(Some).map_err(|_| {
-        Fault::usage(
-            "invalid_time",
-            format!("{word:?} is neither an RFC 3339 instant nor a duration such as 3h"),
+        Fault::from(
+            Problem::usage(
+                "invalid_time",
+                format!("{word:?} is neither an RFC 3339 instant nor a duration such as 3h"),
+            )
+            .hint("write an instant such as 2026-01-05T10:00:00Z, or how long ago, such as 3h"),
         )
     })
 }
@@ -106,6 +109,10 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let key = args.key.as_deref().map(|word| app.key(word)).transpose()?;
     for service in &args.services {
         app.session()?.load_service(service)?;
+    }
+    if let Some(key) = &key {
+        // An empty history would say that nothing ever happened under it.
+        app.session()?.load(key)?;
     }
     if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
         let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));

@@ -80,7 +80,14 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
     let refused = |rejection| {
         let mut context = app.problem_context();
         context.wish = Some(wish.to_owned());
-        Answer::failed(Problem::from_rejection(rejection, &context))
+        let mut problem = Problem::from_rejection(rejection, &context);
+        // The way around the first leads nowhere where a later one refuses as well.
+        let also = plan.reports.refusals().filter(|other| other.code() != rejection.code());
+        let also: Vec<String> = also.map(|other| format!("{}: {other}", other.code())).collect();
+        if plan.before.is_none() && !also.is_empty() {
+            problem = problem.fact("also", also.join("; "));
+        }
+        Answer::failed(problem)
     };
     let stored = |existing: &Execution, line: &str| {
         Answer::ending(view::exit_of(standing::of_put(existing)))

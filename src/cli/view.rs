@@ -172,8 +172,9 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
         out = out.warning("not_current", stale_success(report));
     }
     out = out.line(headline(execution));
-    if out.replayed && !recorded {
-        out = out.line("  replayed   the stored answer, nothing was called");
+    if out.replayed && report.effect == Effect::None {
+        let how = if recorded { "nothing was called but to read" } else { "nothing was called" };
+        out = out.line(format!("  replayed   the stored answer, {how}"));
     }
     // Nobody sees the document, which costs more than the rest of the answer.
     if !app.globals.output.is_document() {

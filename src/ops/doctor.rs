@@ -130,7 +130,15 @@ fn call_files(session: &mut Session) -> Result<Check, OpError> {
         .filter_map(|it| match &it.phase {
             Phase::Started { call } => Some(call.call_id.to_string()),
             Phase::RecoveryPending { pending } => Some(pending.call.call_id.to_string()),
-            _ => None,
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Failed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => None,
         })
         .collect();
     let files = std::fs::read_dir(session.place.calls_dir()).into_iter().flatten().flatten();

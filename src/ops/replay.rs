@@ -77,10 +77,13 @@ pub fn replay_until(
                     None => return Ok(Replayed { steps, report: replayed.report }),
                 }
             }
-            Err(OpError::Rejected { rejection, head }) => match rejection.retry_at() {
-                Some(until) if until > now && !deadline.is_past() => (until, rejection.to_string()),
-                _ => return Err(OpError::Rejected { rejection, head }),
-            },
+            Err(OpError::Rejected { rejection, head }) => {
+                let until = rejection.retry_at().filter(|until| *until > now);
+                match until.filter(|_| !deadline.is_past()) {
+                    Some(until) => (until, rejection.to_string()),
+                    None => return Err(OpError::Rejected { rejection, head }),
+                }
+            }
             Err(error) => return Err(error),
         };
         if said != why {

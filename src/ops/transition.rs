@@ -228,9 +228,10 @@ fn refusal(
     by: Provenance,
     at: Timestamp,
 ) -> RefusalEvent {
-    let answer = match rejection {
-        Rejection::Denied { answer, .. } => Some((**answer).clone()),
-        _ => None,
+    let answer = if let Rejection::Denied { answer, .. } = rejection {
+        Some((**answer).clone())
+    } else {
+        None
     };
     let body = RefusalBody::Refused {
         service: Some(service.clone()),
@@ -245,14 +246,14 @@ fn refusal(
 
 /// What of a refusal does not vary from try to try.
 fn fingerprint(rejection: &Rejection) -> String {
-    match rejection {
-        Rejection::Denied { subject, answer, .. } => {
-            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
-            format!("{} {subject} {}", answer.action.as_str(), rules.join(" "))
-        }
-        Rejection::Cooldown { last, .. } => last.execution_key.to_string(),
-        other => other.to_string(),
+    if let Rejection::Denied { subject, answer, .. } = rejection {
+        let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
+        return format!("{} {subject} {}", answer.action.as_str(), rules.join(" "));
     }
+    if let Rejection::Cooldown { last, .. } = rejection {
+        return last.execution_key.to_string();
+    }
+    rejection.to_string()
 }
 
 /// The key that a command is about.
@@ -284,14 +285,10 @@ fn actuator_for(
     state: &ServiceState,
     command: &Command,
 ) -> Result<Option<RegisteredActuator>, OpError> {
-    match command {
-        Command::RegisterService { registration, .. } => match &registration.actuator {
-            Some(name) => Ok(Some(
-                read.actuator(name)?
-                    .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,
-            )),
-            None => Ok(None),
-        },
-        _ => actuator_in(read, state),
-    }
+    let Command::RegisterService { registration, .. } = command else {
+        return actuator_in(read, state);
+    };
+    let Some(name) = &registration.actuator else { return Ok(None) };
+    let found = read.actuator(name)?;
+    Ok(Some(found.ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?))
 }

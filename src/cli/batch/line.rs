@@ -273,7 +273,7 @@ fn put(
 
 /// A key, or `SERVICE@REVISION`. What is the latest, the lines before may have changed.
 fn named(word: &str) -> Result<Named, Fault> {
-    let invalid = |error: InvalidIdentifier| Fault::usage("invalid_key", error.to_string());
+    let invalid = |error: InvalidIdentifier| Fault::no_key(error.to_string());
     let Some((service, revision)) = word.split_once('@') else {
         return word.parse::<ExecutionKey>().map(Named::Key).map_err(invalid);
     };
@@ -282,9 +282,9 @@ fn named(word: &str) -> Result<Named, Fault> {
         return Err(not_repeatable(&format!("{word} is another intent after each put")));
     }
     let number = whole_number(revision).ok().and_then(|n| IntentRevision::new(n).ok());
-    number.map(|number| Named::At(service, number)).ok_or_else(|| {
-        Fault::usage("invalid_key", format!("{word}: after @ comes an intent revision"))
-    })
+    number
+        .map(|number| Named::At(service, number))
+        .ok_or_else(|| Fault::no_key(format!("{word}: after @ comes an intent revision")))
 }
 
 fn not_repeatable(why: &str) -> Fault {
