@@ -268,6 +268,7 @@ impl Ledger {
         self.patience = Some(Patience { lock_timeout, ask });
     }
 
+    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
     fn begin_write(&mut self, locks: &[sql::Lock]) -> Result<(), LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
             return self.engine.begin_write(locks);

@@ -1,5 +1,7 @@
 //! The gates that a put walks.
 
+use std::fmt::Write as _;
+
 use super::change::Ask;
 use super::{
     Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
@@ -167,11 +169,12 @@ fn check_revision(
     if !put.supersede && !put.dry_run {
         check_waiting(state, context, now)?;
     }
-    let ends: String = waiting(state)
-        .filter(|_| !put.dry_run)
-        .map(|other| format!(", ends {}@{}", other.intent.service, other.revision()))
-        .collect();
-    passed(format!("{actual} → {}{ends}", actual + 1))
+    let mut seen = format!("{actual} → {}", actual + 1);
+    for other in waiting(state).filter(|_| !put.dry_run) {
+        let (service, revision) = (&other.intent.service, other.revision());
+        write!(seen, ", ends {service}@{revision}").expect("BUG: a String takes every text");
+    }
+    passed(seen)
 }
 
 /// What waits is ended by an acceptance, but not by accident: neither somebody else's, nor what a
