@@ -75,7 +75,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l current-repl
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
@@ -121,7 +121,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l current-repli
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
@@ -145,7 +145,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l current-re
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
@@ -168,7 +168,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only this kind of event' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position; the last position of a page begins the next' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l limit -d 'The newest so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s n -l limit -d 'The newest so many' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -211,7 +211,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r

@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 20] = [
+const SHARED_STEPS: [&str; 22] = [
     "administer",
     "ask",
     "call",
@@ -35,8 +35,10 @@ const SHARED_STEPS: [&str; 20] = [
     "clock",
     "error",
     "ids",
+    "lock_wait",
     "lost",
     "mod",
+    "outwait",
     "policy_cache",
     "read",
     "recover",

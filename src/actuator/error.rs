@@ -192,9 +192,7 @@ pub enum BindingError {
         place: &'static str,
     },
     /// The file behind the binding is not the one that was bound.
-    #[error(
-        "actuator_changed: {program:?} is not the program that was bound: SHA-256 was {expected}, is {actual}"
-    )]
+    #[error("{program:?} is not the program that was bound: SHA-256 was {expected}, is {actual}")]
     ActuatorChanged {
         /// The program.
         program: PathBuf,
@@ -204,9 +202,7 @@ pub enum BindingError {
         actual: String,
     },
     /// The bundled actuator speaks or behaves otherwise than when it was bound.
-    #[error(
-        "actuator_changed: the bundled actuator was bound as {expected}, this scalectl has {actual}"
-    )]
+    #[error("the bundled actuator was bound as {expected}, this scalectl has {actual}")]
     BundledChanged {
         /// Protocol and adapter version at binding time.
         expected: String,

@@ -14,6 +14,7 @@ pub mod error;
 pub mod guard;
 pub mod guarded;
 pub mod host;
+pub mod locks;
 pub mod process;
 pub mod procfs;
 pub mod protocol;

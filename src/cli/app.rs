@@ -249,6 +249,7 @@ impl App {
             let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
             let ledger = Ledger::open(&chosen.location, options)?;
             let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);
+            session.tell_of_locks(self.globals.lock_timeout, super::output::say_while_waiting);
             note_clear_text(&mut session, &chosen.location);
             self.session = Some(session);
         }
@@ -318,12 +319,12 @@ impl App {
     pub(crate) fn key(&mut self, word: &str) -> Result<ExecutionKey, Fault> {
         let Some((service, revision)) = word.split_once('@') else {
             return word.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
-                Fault::usage("invalid_key", error.to_string())
+                Fault::no_key(error.to_string())
             });
         };
         let service: ServiceName =
             service.parse().map_err(|error: crate::domain::id::InvalidIdentifier| {
-                Fault::usage("invalid_key", error.to_string())
+                Fault::no_key(error.to_string())
             })?;
         let missing = || Fault::from(Rejection::NoSuchKey { key: word.to_owned() });
         let session = self.session()?;
@@ -337,10 +338,7 @@ impl App {
             return found.or(current).ok_or_else(missing);
         }
         let number = whole_number(revision).map_err(|_| {
-            Fault::usage(
-                "invalid_key",
-                format!("{word}: after @ comes an intent revision or latest"),
-            )
+            Fault::no_key(format!("{word}: after @ comes an intent revision or latest"))
         })?;
         let revision = IntentRevision::new(number).map_err(|_| missing())?;
         let found = session.ledger.read()?.key_at(&service, revision)?;
@@ -350,23 +348,7 @@ impl App {
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
         let problem = fault.into_problem(&self.problem_context());
-        let word = self.globals.ledger.as_deref().filter(|word| !word.contains(['/', '.']));
-        if let (Some(word), "ledger_missing", Ok(config)) =
-            (word, problem.code.as_str(), self.config_dir())
-        {
-            let file = config.join("config.toml");
-            let text = format!(
-                "{word} is no name in {} ([ledgers] {word} = \"PATH\"), so it was taken for a file",
-                file.display()
-            );
-            return problem.fact("name", text);
-        }
-        let is_ci = self.environment.get("CI").is_some();
-        if problem.code == "ledger_missing" && is_ci {
-            let note = "this is a CI runner: a ledger made here would know nothing of earlier runs";
-            return problem.fact("note", note);
-        }
-        problem
+        if problem.code == "ledger_missing" { self.about_no_ledger(problem) } else { problem }
     }
 }
 

@@ -84,8 +84,8 @@ fn show(args: &ShowArgs, app: &mut App, _out: &mut Out) -> Outcome {
     }
     if let Some(recorded) = &execution.result {
         answer = answer.line(format!(
-            "  result     {:?} of attempt {}: {}",
-            recorded.result.state(),
+            "  result     {} of attempt {}: {}",
+            format!("{:?}", recorded.result.state()).to_lowercase(),
             recorded.attempt,
             recorded.result.detail.as_str()
         ));

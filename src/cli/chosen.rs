@@ -1,5 +1,6 @@
 //! Which ledger a line is about: by a flag, the environment, a name of `config.toml`, or by default.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,7 +8,9 @@ use super::app::App;
 use super::config::Config;
 use super::escape::without_password;
 use super::fault::Fault;
+use super::mistyped::nearest;
 use super::passwd::os_user;
+use super::problem::Problem;
 use crate::files;
 use crate::ledger::{Location, ServerAddress, Surroundings};
 use crate::ops::session::Session;
@@ -86,16 +89,48 @@ impl App {
         })
     }
 
+    /// What a person should know of a ledger that is not there: a name that was misspelt, a runner
+    /// that keeps nothing.
+    pub(super) fn about_no_ledger(&self, problem: Problem) -> Problem {
+        let word = self.globals.ledger.as_deref().or(self.environment.text("SCALECTL_LEDGER"));
+        let word = word.filter(|word| !word.contains(['/', '.']));
+        if let (Some(word), Ok(config)) = (word, self.config_dir()) {
+            let names = self.ledger_names().unwrap_or_default();
+            let problem = match nearest(word, names.keys().map(String::as_str)) {
+                Some(name) => problem.fact("did you mean", name),
+                None => problem,
+            };
+            let file = config.join("config.toml");
+            let text = format!(
+                "{word} is no name in {} ([ledgers] {word} = \"PATH\"), so it was taken for a file",
+                file.display()
+            );
+            return problem.fact("name", text);
+        }
+        if self.environment.get("CI").is_some() {
+            let note = "this is a CI runner: a ledger made here would know nothing of earlier runs";
+            return problem.fact("note", note);
+        }
+        problem
+    }
+
     /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH" or "postgres://…". A word
     /// with a slash or a dot is a path.
     fn named_ledger(&self, word: &str) -> Result<Option<String>, Fault> {
         if word.contains(['/', '.']) {
             return Ok(None);
         }
+        Ok(self.ledger_names()?.get(word).cloned())
+    }
+
+    /// The names of ledgers that `config.toml` has.
+    fn ledger_names(&self) -> Result<BTreeMap<String, String>, Fault> {
         let file = self.config_dir()?.join("config.toml");
         let text = match files::read_settings_text(&file) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(BTreeMap::new());
+            }
             Err(error) => {
                 return Err(Fault::usage(
                     "config_unreadable",
@@ -106,6 +141,6 @@ impl App {
         let config = Config::read(&text).map_err(|error| {
             Fault::usage("config_invalid", format!("{}: {error}", file.display()))
         })?;
-        Ok(config.ledger(word).map(str::to_owned))
+        Ok(config.into_ledgers())
     }
 }

@@ -17,6 +17,11 @@ impl Config {
         toml::from_str(text)
     }
 
+    /// All names, and what each stands for.
+    pub fn into_ledgers(self) -> BTreeMap<String, String> {
+        self.ledgers
+    }
+
     /// What a name stands for.
     pub fn ledger(&self, name: &str) -> Option<&str> {
         self.ledgers.get(name).map(String::as_str)

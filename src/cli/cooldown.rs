@@ -30,6 +30,7 @@ struct CooldownArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = CooldownArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let service = args.service;
+    app.session()?.tell_standing()?;
     let (status, head, now) = cooldown(app.session()?, &service)?;
     let configured = head.registration.as_ref().and_then(|registration| registration.cooldown_ms);
     let (exit, state, last, until, line) = match status {

@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::app::App;
+use super::escape::shell_line;
 use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -42,6 +43,12 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
     let worst = checks.iter().map(|check| check.health).max().unwrap_or(Health::Ok);
     let shown = &chosen.shown;
+    // What is to be pasted asks the ledger that was asked here.
+    let program = app.problem_context().command::<&str>(&[]);
+    for check in &mut checks {
+        check.advice =
+            check.advice.replace("scalectl ", &format!("{} ", shell_line(&program))).into();
+    }
     let mut answer = match worst {
         Health::Ok => Answer::ok(),
         Health::Warn => Answer::failed(
@@ -64,7 +71,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             Cell::new(check.name),
             Cell::new(check.health.as_str()),
             Cell::new(&check.found),
-            Cell::new(check.advice),
+            Cell::new(&check.advice),
         ]);
     }
     let rows: Vec<_> = checks

@@ -234,6 +234,10 @@ In scripts: `set -o pipefail`, or `scalectl … | tee log` answers with the exit
 codes 11, 14, 18, 19, 20 and 25 are worth the same line again, and `retry_after_ms` says when it is
 known. No other code gets better by repeating alone. After 16 a new key could scale twice:
 `scalectl replay` finds out what became of the old one.
+
+Where the answer itself cannot be written (a full disk behind stdout), the work is done: stderr says
+what was done, with `applied` (`answer_not_written`). A success is then 20 where the target was not
+touched and 19 where it was; every other exit stays.
 ";
 
 /// The text of `docs/exit-codes.md`.

@@ -30,15 +30,20 @@ fn run(_matches: &ArgMatches, _app: &mut App, _out: &mut Out) -> Outcome {
         table.row([
             Cell::new(exit.code()),
             Cell::new(exit.word()),
-            Cell::new(exit.target()),
-            Cell::new(exit.advice()),
+            Cell::new(plain(exit.target())),
+            Cell::new(plain(exit.advice())),
         ]);
         rows.push(serde_json::json!({
             "exit": exit.code(),
             "word": exit.word(),
-            "target": exit.target(),
-            "advice": exit.advice(),
+            "target": plain(exit.target()),
+            "advice": plain(exit.advice()),
         }));
     }
     Ok(Answer::ok().noun("exit_codes", &rows).table(table))
+}
+
+/// Without the marks of the page.
+fn plain(markdown: &str) -> String {
+    markdown.replace("**", "").replace('`', "")
 }

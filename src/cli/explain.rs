@@ -5,14 +5,17 @@ use serde_json::json;
 
 use super::app::App;
 use super::args::may_resume;
+use super::fault::Fault;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::{plan, view};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
+use crate::ops::{OpError, Session};
 
 pub(super) const NOUN: Noun = Noun {
     name: "explain",
@@ -40,20 +43,27 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
         // A service stands for its newest intent.
-        Ok(_) if !args.what.contains('@') => app.key(&format!("{}@latest", args.what))?,
+        Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
+            Ok(newest) => newest,
+            // It is neither a key nor a service, and a key is what was most likely meant.
+            Err(Fault::Op(OpError::Rejected { rejection, .. }))
+                if matches!(*rejection, Rejection::NoSuchService { .. }) =>
+            {
+                return Err(Rejection::NoSuchKey { key: key.to_string() }.into());
+            }
+            Err(fault) => return Err(fault),
+        },
         other => other?,
     };
     let session = app.session()?;
+    session.tell_standing()?;
     let (state, execution) = session.load(&key)?;
     let now = session.now();
     let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
     let events = session.ledger.read()?.events(&filter)?;
-    let call_ended = match &execution.phase {
-        Phase::Started { call } => Some(session.call_seems_ended(&execution, call)),
-        _ => None,
-    };
-    let known = known(&execution, now, call_ended);
-    let ways = ways_out(&execution);
+    let call = call_text(session, &execution);
+    let known = known(&execution, now, call);
+    let ways = ways_out(&execution, now);
     let mut answer = Answer::ok()
         .whole_noun("execution", view::execution(&execution))
         .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
@@ -83,7 +93,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
 fn known(
     execution: &Execution,
     now: Timestamp,
-    call_ended: Option<bool>,
+    call: Option<String>,
 ) -> Vec<(&'static str, String)> {
     let mut known = vec![
         ("state", execution.phase.as_str().to_owned()),
@@ -130,11 +140,7 @@ fn known(
             ),
         ));
     }
-    match call_ended {
-        Some(true) => known.push(("call", "it has ended, and nobody recorded how".to_owned())),
-        Some(false) => known.push(("call", "it may be running".to_owned())),
-        None => {}
-    }
+    known.extend(call.map(|text| ("call", text)));
     if let Phase::RecoveryPending { pending } = &execution.phase {
         let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
         known.push(("unknown", super::problem::why_text(pending.why).to_owned()));
@@ -157,6 +163,23 @@ fn known(
     known
 }
 
+/// What can be seen of a call under way.
+fn call_text(session: &Session, execution: &Execution) -> Option<String> {
+    let Phase::Started { call } = &execution.phase else { return None };
+    Some(if session.call_seems_ended(execution, call) {
+        "it has ended, and nobody recorded how".to_owned()
+    } else if session.call_is_silent(execution, call) {
+        format!(
+            "no sign of life from {}; its end is not proved here, and counts from {} (its deadline \
+             and 300 s)",
+            call.holder.host,
+            call.ended_at_latest()
+        )
+    } else {
+        "it may be running".to_owned()
+    })
+}
+
 fn drift(execution: &Execution) -> &'static str {
     match &execution.result {
         Some(recorded) if recorded.partly_applied => "it failed, and the target is not as it was",
@@ -164,9 +187,9 @@ fn drift(execution: &Execution) -> &'static str {
     }
 }
 
-fn ways_out(execution: &Execution) -> Vec<(String, &'static str)> {
+fn ways_out(execution: &Execution, now: Timestamp) -> Vec<(String, String)> {
     let name = execution.key();
-    let way = |command: String, why| (command, why);
+    let way = |command: String, why: &str| (command, why.to_owned());
     match &execution.phase {
         Phase::Accepted => vec![
             way(format!("scalectl actuate {name}"), "carry it out"),
@@ -175,20 +198,25 @@ fn ways_out(execution: &Execution) -> Vec<(String, &'static str)> {
         Phase::Started { .. } => {
             vec![way(format!("scalectl replay {name} --wait"), "find out what became of it")]
         }
-        Phase::RecoveryPending { .. } => vec![
-            way(
-                format!("scalectl replay {name}"),
-                "look it up, fence it, read it; no blind second call",
-            ),
-            way(
-                format!("scalectl settle {name} --applied --reason TEXT"),
-                "needs a reading of the wished count",
-            ),
-            way(
-                format!("scalectl settle {name} --not-applied --reason TEXT"),
-                "then the same key may be tried again",
-            ),
-        ],
+        Phase::RecoveryPending { pending } => {
+            let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
+            let is_quiet = pending.is_quiet(execution.intent.terms.quiet_ms, now);
+            let from = if is_quiet { String::new() } else { format!("from {quiet} on; ") };
+            vec![
+                way(
+                    format!("scalectl replay {name} --wait"),
+                    "look it up, fence it, read it; no blind second call",
+                ),
+                way(
+                    format!("scalectl settle {name} --applied --reason TEXT"),
+                    &format!("{from}needs a reading of the wished count"),
+                ),
+                way(
+                    format!("scalectl settle {name} --not-applied --reason TEXT"),
+                    &format!("{from}then the same key may be tried again"),
+                ),
+            ]
+        }
         Phase::Failed { .. } => vec![
             way(format!("scalectl actuate {name}"), "the next attempt, once its time has come"),
             way(format!("scalectl intent abandon {name} --reason TEXT"), "end it"),

@@ -10,7 +10,7 @@ use crate::domain::canonical::DocumentError;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
-use crate::ops::OpError;
+use crate::ops::{OpError, holder_of};
 use crate::policy::PolicyError;
 
 const EXHAUSTED: &str = "make room for it (descriptors: ulimit -n), then run this same line again";
@@ -27,6 +27,13 @@ pub(crate) enum Fault {
 impl Fault {
     pub(crate) fn usage(code: &'static str, message: impl Into<String>) -> Self {
         Self::Problem(Box::new(Problem::usage(code, message)))
+    }
+
+    /// What is no key, with what one looks like.
+    pub(crate) fn no_key(message: impl Into<String>) -> Self {
+        Problem::usage("invalid_key", message)
+            .hint("write a key such as deploy-42, or SERVICE@REVISION, or SERVICE@latest")
+            .into()
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
@@ -252,7 +259,14 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             let problem = problem("once its place is in order, look at it with");
             Problem { recorded: Recorded::Yes, ..problem }.run(context.command(&["status"]))
         }
-        LedgerError::Busy { .. } | LedgerError::Stale { .. } => {
+        LedgerError::Busy { path, .. } => {
+            let problem = problem("run this same line again, or wait longer with --lock-timeout");
+            match holder_of(path) {
+                Some(holder) => problem.fact("holder", holder).again(context),
+                None => problem.again(context),
+            }
+        }
+        LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)
         }
         LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {

@@ -1,7 +1,5 @@
 //! `intent`: put, show, list, withdraw, abandon.
 
-mod wish;
-
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
@@ -14,6 +12,8 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::record::put_of_file;
 use super::view;
+use super::wish::VALID_FOR_DEFAULT;
+pub(super) use super::wish::WishArgs;
 use crate::domain::id::{
     ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
 };
@@ -27,8 +27,6 @@ use crate::ops::intent_abandon::intent_abandon;
 use crate::ops::intent_put::intent_put;
 use crate::ops::intent_withdraw::intent_withdraw;
 use crate::ops::mint;
-
-pub(super) use wish::WishArgs;
 
 pub(super) const NOUN: Noun = Noun {
     name: "intent",
@@ -63,9 +61,7 @@ pub(super) struct PutArgs {
     #[arg(required_unless_present = "file")]
     pub(super) replicas: Option<u64>,
     /// The whole record as JSON, from a file or from - (stdin)
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "replicas", "key", "expect_revision", "reason", "max_attempts", "backoff", "fence",
-    ])]
+    #[arg(long, value_name = "FILE", conflicts_with = "replicas")]
     pub(super) file: Option<PathBuf>,
     /// Declare a simulation: it is recorded, and never calls anybody
     #[arg(long)]
@@ -197,12 +193,13 @@ pub(super) fn put_of_flags(
     let replicas =
         Replicas::new(replicas).map_err(|error| usage("invalid_replicas", error.to_string()))?;
     let key = match &wish.key {
-        Some(word) => word
-            .parse()
-            .map_err(|error: InvalidIdentifier| usage("invalid_key", error.to_string()))?,
+        Some(word) => {
+            word.parse().map_err(|error: InvalidIdentifier| Fault::no_key(error.to_string()))?
+        }
         None => mint(&format!("{}-", cut(service.as_str()))).map_err(Fault::from)?,
     };
-    if wish.valid_for == DurationMs::ZERO {
+    let valid_for = wish.valid_for.unwrap_or(VALID_FOR_DEFAULT);
+    if valid_for == DurationMs::ZERO {
         return Err(usage("invalid_fence", "--valid-for is more than 0s".to_owned()));
     }
     let form = PutForm::Flags {
@@ -211,7 +208,7 @@ pub(super) fn put_of_flags(
         retry_policy: retry_policy(wish)?,
         key,
         fence: wish.fence.as_deref().map(fence).transpose()?,
-        valid_for: wish.valid_for,
+        valid_for,
     };
     let put = PutIntent {
         dry_run,
@@ -296,6 +293,7 @@ fn premise(word: Option<&str>) -> Result<Premise, Fault> {
 
 fn show(key: &KeyArg, app: &mut App) -> Outcome {
     let key = key.resolve(app)?;
+    app.session()?.tell_standing()?;
     let (state, execution) = app.session()?.load(&key)?;
     let mut answer = Answer::ok()
         .whole_noun("intent", view::intent(&execution))
@@ -327,6 +325,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
         unfinished: args.unfinished,
         limit: Some(args.limit),
     };
+    app.session()?.tell_standing()?;
     let found = app.session()?.ledger.read()?.executions(&filter)?;
     let views: Vec<_> = found.iter().map(view::execution).collect();
     let mut answer = Answer::ok().noun("executions", &views).table(view::intents_table(&found));

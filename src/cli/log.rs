@@ -51,7 +51,7 @@ struct LogArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
     /// The newest so many
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
 }
 
@@ -106,9 +106,12 @@ fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Faul
         return Ok(Some(now.minus(ago)));
     }
     word.parse().map(Some).map_err(|_| {
-        Fault::usage(
-            "invalid_time",
-            format!("{word:?} is neither an RFC 3339 instant nor a duration such as 3h"),
+        Fault::from(
+            Problem::usage(
+                "invalid_time",
+                format!("{word:?} is neither an RFC 3339 instant nor a duration such as 3h"),
+            )
+            .hint("write an instant such as 2026-01-05T10:00:00Z, or how long ago, such as 3h"),
         )
     })
 }
@@ -119,6 +122,10 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     for service in &args.services {
         app.session()?.load_service(service)?;
     }
+    if let Some(key) = &key {
+        // An empty history would say that nothing ever happened under it.
+        app.session()?.load(key)?;
+    }
     if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
         let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));
         let problem = match super::mistyped::nearest(kind, KINDS) {
@@ -127,6 +134,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         };
         return Err(problem.fact("kinds", KINDS.join(" ")).into());
     }
+    app.session()?.tell_standing()?;
     let now = app.session()?.now();
     let mut streams: Vec<Stream> = args.services.iter().cloned().map(Stream::Service).collect();
     if !streams.is_empty() && !args.no_refused {
@@ -235,14 +243,17 @@ pub(super) fn describe(event: &StoredEvent) -> String {
     }
 }
 
-/// What of an event a person asks for first.
-fn what(event: &StoredEvent) -> String {
-    let body = &event.body;
-    let text = |value: &Value| match value {
+fn text(value: &Value) -> String {
+    match value {
         Value::String(text) => text.clone(),
         Value::Null => "?".to_owned(),
         other => other.to_string(),
-    };
+    }
+}
+
+/// What of an event a person asks for first.
+fn what(event: &StoredEvent) -> String {
+    let body = &event.body;
     match event.kind.as_str() {
         "intent_accepted" | "intent_proposed" => {
             let intent = &body["intent"];
@@ -295,12 +306,12 @@ fn what(event: &StoredEvent) -> String {
             format!("until {}", text(&body["held"]["lease"]["expires_at"]))
         }
         "lease_renewed" => format!("until {}", text(&body["expires_at"])),
-        kind => of_authority(kind, body, text),
+        other => what_seldom(other, body),
     }
 }
 
 /// What a person or a tick has laid upon a service.
-fn of_authority(kind: &str, body: &Value, text: impl Fn(&Value) -> String) -> String {
+fn of_authority(kind: &str, body: &Value) -> String {
     match kind {
         "service_handed_over" => format!(
             "{} → {}, baseline {}, registration {}: {}",
@@ -345,5 +356,35 @@ fn of_authority(kind: &str, body: &Value, text: impl Fn(&Value) -> String) -> St
             text(&body["reason"])
         }
         _ => String::new(),
+    }
+}
+
+/// The same of what is seldom there: the life of a ledger, and what came late.
+fn what_seldom(kind: &str, body: &Value) -> String {
+    match kind {
+        "clock_accepted" => {
+            format!("time was at {}: {:?}", text(&body["mark"]), text(&body["reason"]))
+        }
+        "execution_clock_accepted" => "its instants are brought back to now".to_owned(),
+        "service_restored" => format!(
+            "incarnation {}, fences from {}/{} on",
+            text(&body["incarnation"]),
+            text(&body["mark"]["epoch"]),
+            text(&body["mark"]["token"])
+        ),
+        "ledger_restored" => {
+            format!("incarnation {}: {:?}", text(&body["incarnation"]), text(&body["reason"]))
+        }
+        "ledger_sealed" => format!("it goes on at {}", text(&body["to"])),
+        "ledger_opened" => format!("it was at {}", text(&body["from"])),
+        "intent_withdrawn" if !body["reason"].is_null() => format!("{:?}", text(&body["reason"])),
+        "call_ended" | "target_fenced" => format!("attempt {}", text(&body["attempt"])),
+        "late_result_kept" => format!(
+            "{} of attempt {}{}",
+            text(&body["result"]["state"]),
+            text(&body["attempt"]),
+            if body["contradicts"] == true { ", contradicts what is recorded" } else { "" }
+        ),
+        kind => of_authority(kind, body),
     }
 }

@@ -22,6 +22,15 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
             .run(vec!["scalectl".into(), "help".into()]);
     };
     let Some(noun) = NOUNS.iter().find(|noun| noun.name == words[at]) else {
+        let names = NOUNS.iter().filter(|noun| !noun.hidden).map(|noun| noun.name);
+        let problem = match nearest(&words[at], names) {
+            // The nearest alone: a list in another order would be read as one.
+            Some(near) => {
+                let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
+                Problem { facts, ..problem }.fact("did you mean", near)
+            }
+            None => problem,
+        };
         return problem
             .hint("the commands are listed by")
             .run(vec!["scalectl".into(), "help".into()]);

@@ -16,6 +16,7 @@ pub mod passwd;
 mod record;
 mod unwell;
 mod view;
+mod wish;
 
 mod actuate;
 mod actuator;

@@ -313,6 +313,7 @@ pub struct Out {
     look: Look,
     stdout: Sink,
     stderr: Sink,
+    told: Option<last::Told>,
 }
 
 struct Sink {
@@ -355,7 +356,7 @@ impl Out {
         stdout: impl Write + Send + 'static,
         stderr: impl Write + Send + 'static,
     ) -> Self {
-        Self { format, look, stdout: Sink::new(stdout), stderr: Sink::new(stderr) }
+        Self { format, look, stdout: Sink::new(stdout), stderr: Sink::new(stderr), told: None }
     }
 
     /// What stdout carries.
@@ -372,6 +373,9 @@ impl Out {
     pub fn answer(&mut self, answer: &Answer) -> Exit {
         self.stdout.write(&answer.stdout_text(self.format, &self.look));
         self.stderr.write(&answer.stderr_text());
+        if self.stdout.failure.is_some() {
+            self.told = Some(last::Told::of(answer));
+        }
         answer.exit()
     }
 
@@ -395,6 +399,12 @@ impl Out {
     pub fn progress(&mut self, text: &str) {
         self.stderr.write(&ended(&escape_lines(text)));
     }
+}
+
+/// Says on stderr what is waited for, while nobody else of this process can print.
+pub(super) fn say_while_waiting(line: &str) {
+    // That nobody reads it changes nothing.
+    let _ = io::stderr().write_all(ended(&escape_lines(line)).as_bytes());
 }
 
 fn ended(text: &str) -> String {

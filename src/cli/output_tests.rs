@@ -144,11 +144,18 @@ fn a_full_disk_behind_stdout_is_an_error() {
             Ok(())
         }
     }
-    for (exit, ends) in [(Exit::Ok, Exit::Internal), (Exit::Conflict, Exit::Conflict)] {
+    for (exit, applied, ends, said) in [
+        (Exit::Ok, Applied::No, Exit::Unavailable, "applied   no"),
+        (Exit::Ok, Applied::Yes, Exit::NotYet, "applied   yes"),
+        (Exit::Ok, Applied::Partial, Exit::Diverged, "applied   partial"),
+        (Exit::Ok, Applied::Unknown, Exit::Unknown, "applied   unknown"),
+        (Exit::Conflict, Applied::No, Exit::Conflict, "applied   no"),
+    ] {
         let stderr = Page::default();
         let mut out = Out::to_writers(Format::Json, Look::PLAIN, Full, stderr.clone());
-        out.answer(&answer());
+        out.answer(&answer().applied(applied));
         assert_eq!(out.finish(exit), ends);
+        assert!(stderr.text().contains(said), "{}", stderr.text());
         assert!(stderr.text().contains("error[answer_not_written]: "), "{}", stderr.text());
     }
 }

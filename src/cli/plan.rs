@@ -56,7 +56,14 @@ pub(super) fn of_wish(
 ) -> Outcome {
     let (service, replicas) = wish_of(wish)?;
     if put.reason.is_none() && app.environment.text("SCALECTL_REASON").is_none() {
-        put.reason = Some("plan".to_owned());
+        // Of a wish that is recorded already, the plan is about that one.
+        let known = put.key.as_deref().and_then(|word| word.parse().ok());
+        let known = match &known {
+            Some(key) => app.session()?.ledger.read()?.find_execution(key)?,
+            None => None,
+        };
+        let reason = known.map(|known| known.intent.wish.reason.as_str().to_owned());
+        put.reason = Some(reason.unwrap_or_else(|| "plan".to_owned()));
     }
     let (put, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
     super::install_signals()?;
@@ -73,7 +80,14 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
     let refused = |rejection| {
         let mut context = app.problem_context();
         context.wish = Some(wish.to_owned());
-        Answer::failed(Problem::from_rejection(rejection, &context))
+        let mut problem = Problem::from_rejection(rejection, &context);
+        // The way around the first leads nowhere where a later one refuses as well.
+        let also = plan.reports.refusals().filter(|other| other.code() != rejection.code());
+        let also: Vec<String> = also.map(|other| format!("{}: {other}", other.code())).collect();
+        if plan.before.is_none() && !also.is_empty() {
+            problem = problem.fact("also", also.join("; "));
+        }
+        Answer::failed(problem)
     };
     let stored = |existing: &Execution, line: &str| {
         Answer::ending(view::exit_of(standing::of_put(existing)))

@@ -108,9 +108,9 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         .noun("policy", &json!({"digest": done.policy.digest, "rules": done.policy.rules}))
         .name(done.policy.digest.to_string())
         .line(format!(
-            "policy {}  {} rules{}",
+            "policy {}  {}{}",
             done.policy.digest,
-            done.policy.rules.len(),
+            super::view::counted(done.policy.rules.len(), "rule"),
             if done.changed { "" } else { "  (held already)" }
         ));
     answer.changed = done.changed;

@@ -319,19 +319,14 @@ impl Problem {
 
     /// The text for people, escaped, each line with its line feed.
     pub fn text(&self) -> String {
-        self.render(Some(self.applied_text()))
+        self.render(self.applied_text())
     }
 
-    /// As [`Problem::text`], for what says nothing about a target.
-    pub(super) fn text_without_applied(&self) -> String {
-        self.render(None)
-    }
-
-    fn render(&self, applied: Option<&str>) -> String {
+    fn render(&self, applied: &str) -> String {
         let shown = |text: &str| escape_bounded(text, SHOWN_CHARS_MAX).into_owned();
         let mut out = format!("error[{}]: {}\n", shown(&self.code), shown(&self.message));
         let facts = self.facts.iter().map(|(label, value)| (label.as_str(), value.as_str()));
-        let facts: Vec<_> = facts.chain(applied.map(|text| ("applied", text))).collect();
+        let facts: Vec<_> = facts.chain([("applied", applied)]).collect();
         let longest = facts.iter().map(|(label, _)| label.chars().count() + 2).max();
         let width = longest.unwrap_or(0).max(LABEL_WIDTH_MIN);
         for (label, value) in facts {

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::app::App;
 use super::fault::Fault;
 use super::intent::{PutArgs, WishArgs};
+use super::problem::Problem;
 use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::{PutForm, PutIntent};
@@ -14,12 +15,20 @@ use crate::ops::OpError;
 
 /// The wish of the record in a file.
 pub(super) fn put_of_file(file: &Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
+    if let Some(flag) = args.wish.beside_a_record() {
+        return Err(said_twice("usage", flag));
+    }
     let bytes = read_bounded(file)?;
     let record: IntentRecord = read_document(&bytes).map_err(|source| OpError::Document {
         what: format!("the intent in {}", file.display()),
         source,
     })?;
     put_of_record(record, args.service.as_ref(), &args.wish, args.dry_run, app)
+}
+
+fn said_twice(code: &'static str, flag: &str) -> Fault {
+    let message = format!("a record says all of the wish itself, and {flag} is said beside it");
+    Problem::usage(code, message).hint(format!("leave {flag} away, or change the record")).into()
 }
 
 /// The wish of a whole record. It names its target, not our service: a service is named by the
@@ -31,6 +40,9 @@ pub(super) fn put_of_record(
     dry_run: bool,
     app: &mut App,
 ) -> Result<PutIntent, Fault> {
+    if let Some(flag) = wish.beside_a_record() {
+        return Err(said_twice("contradiction", flag));
+    }
     let service = match service {
         Some(service) => service.clone(),
         None => service_of_record(&record, app)?,

@@ -106,8 +106,20 @@ fn answer(report: &Report, from: Option<&str>) -> Answer {
             "ledger {} is restored at {path}, incarnation {}",
             report.identity.ledger_id, report.incarnation
         ))
-        .line(format!("  fences     lifted for {} services", report.services.len()));
+        .line(format!(
+            "  fences     lifted for {}",
+            super::view::counted(report.services.len(), "service")
+        ));
     answer.changed = true;
+    answer = answer.line("  next       scalectl status: what needs a person");
+    if !report.unknown.is_empty() {
+        answer = answer.line("  next       scalectl replay --all: what became of open calls");
+    }
+    for service in &report.services {
+        answer = answer.line(format!(
+            "  next       scalectl service bind {service}: its count is from before, and not believed"
+        ));
+    }
     for key in &report.unknown {
         answer = answer.line(format!("  unknown    {key}: scalectl replay {key}"));
     }

@@ -191,6 +191,7 @@ fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
 }
 
 fn show(service: &ServiceName, app: &mut App) -> Outcome {
+    app.session()?.tell_standing()?;
     let head = app.session()?.load_service(service)?.head;
     let mut answer =
         Answer::ok().whole_noun("service", view::service(&head)).name(service.as_str());

@@ -14,11 +14,11 @@ use super::view;
 use crate::domain::id::ServiceName;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::execution::{Execution, Phase};
-use crate::domain::scale::service::RegisteredMode;
-use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
-use crate::ledger::ExecutionFilter;
-use crate::ops::Session;
+
+mod row;
+
+use row::{Row, rows};
 
 pub(super) const NOUN: Noun = Noun {
     name: "status",
@@ -38,23 +38,12 @@ struct StatusArgs {
     check: bool,
 }
 
-/// One row: a service and the intent that says where it stands.
-struct Row {
-    head: ServiceHead,
-    execution: Option<Execution>,
-    state: &'static str,
-    outcome: Option<&'static str>,
-    by: Option<String>,
-    next: Option<String>,
-    need: Option<String>,
-    drift: bool,
-}
-
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = StatusArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     for service in &args.services {
         app.session()?.load_service(service)?;
     }
+    app.session()?.tell_standing()?;
     let rows = rows(app.session()?, &args.services)?;
     for row in &rows {
         let phase = row.execution.as_ref().map(|execution| &execution.phase);
@@ -106,127 +95,6 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     Ok(answer)
 }
 
-fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, super::fault::Fault> {
-    let read = session.ledger.read()?;
-    let heads = read.service_heads()?;
-    let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
-    let unfinished = read.executions(&filter)?;
-    let mut found = Vec::new();
-    for (service, head) in heads {
-        if !services.is_empty() && !services.contains(&service) {
-            continue;
-        }
-        // What is over is shown to whoever names it.
-        if services.is_empty() && head.authority.retired.is_some() {
-            continue;
-        }
-        let mut own: Vec<Execution> = unfinished
-            .iter()
-            .filter(|execution| execution.intent.service == service && execution.is_live())
-            .cloned()
-            .collect();
-        if let Some(wanted) = &head.wanted
-            && own.iter().all(|execution| *execution.key() != wanted.execution_key)
-        {
-            own.extend(read.find_execution(&wanted.execution_key)?);
-        }
-        own.sort_by_key(Execution::revision);
-        found.push((head, own));
-    }
-    drop(read);
-    let mut rows = Vec::new();
-    for (head, own) in found {
-        if own.is_empty() {
-            rows.push(row_of(session, head, None));
-        } else {
-            for execution in own {
-                rows.push(row_of(session, head.clone(), Some(execution)));
-            }
-        }
-    }
-    Ok(rows)
-}
-
-fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) -> Row {
-    let now = session.now();
-    let is_external = head.registration.as_ref().is_some_and(|registration| {
-        matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda)
-    });
-    let wanted = head.wanted.as_ref().map(|wanted| wanted.desired_replicas);
-    let read = head.newest_reading.as_ref().map(|reading| reading.replicas);
-    let Some(execution) = execution else {
-        let state = if is_external { "external" } else { "-" };
-        return Row {
-            head,
-            execution: None,
-            state,
-            outcome: None,
-            by: None,
-            next: None,
-            need: None,
-            drift: false,
-        };
-    };
-    let name = format!("{}@{}", execution.intent.service, execution.revision());
-    let key = execution.key();
-    let mut outcome = view::outcome_word(&execution);
-    let mut need = None;
-    let next = match &execution.phase {
-        Phase::Proposed { .. } => Some(format!("scalectl approval show {name}")),
-        Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
-            Some("its fence ran out: wish it anew".to_owned())
-        }
-        Phase::Accepted => Some(format!("scalectl actuate {name}")),
-        Phase::Started { call } if session.call_seems_ended(&execution, call) => {
-            // Derived, not stored: the next write records it.
-            outcome = Some("unknown");
-            need = Some(format!("{name} (its call has ended without a result)"));
-            Some(format!("scalectl replay {name}"))
-        }
-        Phase::Started { .. } => execution.lease.as_ref().map(|held| {
-            let until = held.lease.expires_at.truncated_to_millis();
-            format!("on {} until {until}", held.holder.host)
-        }),
-        Phase::RecoveryPending { .. } => {
-            let age = now.since(execution.updated_at);
-            need = Some(format!("{name} (unknown for {age})"));
-            Some(format!("scalectl replay {name}"))
-        }
-        Phase::Failed { retry_at } => Some(format!("scalectl actuate {key} (from {retry_at})")),
-        Phase::Succeeded | Phase::Observed => Some(format!("scalectl observe {name} --wait")),
-        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
-            None
-        }
-    };
-    let drift = execution.drift
-        || (execution.phase.is_finished() && wanted.is_some() && read.is_some() && wanted != read);
-    let wants = if execution.phase.is_finished() { wanted } else { Some(execution.desired()) };
-    if let (true, None, Some(read), Some(wants)) = (drift, &need, read, wants) {
-        need = Some(format!("{} (reads {read}, wants {wants})", execution.intent.service));
-    }
-    let need = need.or_else(|| odd_need(&execution, &name));
-    let next = next.or_else(|| need.is_some().then(|| format!("scalectl explain {name}")));
-    Row {
-        state: execution.phase.as_str(),
-        by: Some(execution.put_by.actor.to_string()),
-        head,
-        execution: Some(execution),
-        outcome,
-        next,
-        need,
-        drift,
-    }
-}
-
-/// What a person must look at although the state alone does not say so.
-fn odd_need(execution: &Execution, name: &str) -> Option<String> {
-    let is_failure = execution.result.as_ref().is_some_and(|recorded| !recorded.result.scaled());
-    if execution.drift && is_failure {
-        return Some(format!("{name} (failed, and the target is not as it was)"));
-    }
-    execution.rollback_required.then(|| format!("{name} ({})", view::ROLLBACK))
-}
-
 fn table_of(rows: &[Row], now: Timestamp) -> Table {
     let mut table = Table::new([
         Column::left("SERVICE"),
@@ -245,12 +113,9 @@ fn table_of(rows: &[Row], now: Timestamp) -> Table {
         let Some(registration) = &row.head.registration else {
             continue;
         };
-        let reading = row.head.newest_reading.as_ref();
-        let binding = row.head.binding.as_ref();
-        let read = reading.map(|r| r.replicas).or(binding.and_then(|b| b.replicas));
-        let ready = reading
-            .map_or(binding.and_then(|b| b.ready_replicas), |reading| reading.ready_replicas);
-        let at = reading.map(|r| r.read_at).or(binding.map(|b| b.read_at));
+        let read = row.seen.as_ref().map(|seen| seen.replicas);
+        let ready = row.seen.as_ref().and_then(|seen| seen.ready);
+        let at = row.seen.as_ref().map(|seen| seen.at);
         let want = row.execution.as_ref().map(Execution::desired);
         let ready = match (ready, want) {
             (Some(ready), Some(want)) => Some(format!("{ready}/{want}")),
@@ -266,7 +131,11 @@ fn table_of(rows: &[Row], now: Timestamp) -> Table {
             Cell::new(&registration.service),
             Cell::new(registration.mode.as_str()),
             Cell::maybe(want),
-            if row.drift { Cell::maybe(read).mark("!") } else { Cell::maybe(read) },
+            match (row.is_old, row.drift) {
+                (true, _) => Cell::maybe(read).mark("?"),
+                (false, true) => Cell::maybe(read).mark("!"),
+                (false, false) => Cell::maybe(read),
+            },
             Cell::maybe(ready),
             Cell::maybe(at.map(|at| now.since(at))),
             Cell::maybe(row.execution.as_ref().map(Execution::revision)),
@@ -293,6 +162,7 @@ fn row_view(row: &Row, now: Timestamp) -> Value {
         "outcome": row.outcome,
         "by": row.by,
         "drift": row.drift,
+        "read_before_restore": row.is_old,
         "next": row.next,
         "needs_a_person": row.need,
         "lease": execution

@@ -220,7 +220,9 @@ fn unknown(
         detail => problem.fact("detail", detail.to_owned()),
     };
     let problem = if until > c.now && !pending.fenced {
-        problem.fact("late", format!("an effect may still arrive until {until}"))
+        problem
+            .fact("late", format!("an effect may still arrive until {until}"))
+            .retry_at(c, Some(until))
     } else {
         problem
     };

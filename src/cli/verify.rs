@@ -11,6 +11,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::record::read_bounded;
+use super::view;
 use crate::domain::canonical::read_document;
 use crate::ledger::{Depth, Head, Verification};
 use crate::ops::OpError;
@@ -115,10 +116,10 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         .noun("executions", &found.executions)
         .noun("findings", &findings)
         .line(format!(
-            "{} events in {} chains, {} executions: {}",
-            found.events,
-            found.heads.len(),
-            found.executions,
+            "{} in {}, {}: {}",
+            view::counted(usize::try_from(found.events).unwrap_or(usize::MAX), "event"),
+            view::counted(found.heads.len(), "chain"),
+            view::counted(usize::try_from(found.executions).unwrap_or(usize::MAX), "execution"),
             match (found.is_sound(), found.given_up.is_empty()) {
                 (true, true) => "sound",
                 (true, false) => "sound, and restored since",

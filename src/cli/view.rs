@@ -172,8 +172,9 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
         out = out.warning("not_current", stale_success(report));
     }
     out = out.line(headline(execution));
-    if out.replayed && !recorded {
-        out = out.line("  replayed   the stored answer, nothing was called");
+    if out.replayed && report.effect == Effect::None {
+        let how = if recorded { "nothing was called but to read" } else { "nothing was called" };
+        out = out.line(format!("  replayed   the stored answer, {how}"));
     }
     // Nobody sees the document, which costs more than the rest of the answer.
     if !app.globals.output.is_document() {
@@ -238,12 +239,7 @@ pub(crate) fn outcome_word(execution: &Execution) -> Option<&'static str> {
 /// One line about a key for people.
 pub(crate) fn headline(execution: &Execution) -> String {
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    // "verified (failed)" would be read as a success by whoever stops after the first word.
-    let state = match (execution.outcome(), execution.phase.as_str()) {
-        (Some(Outcome::Failed), state) => format!("failed for good ({state})"),
-        (Some(outcome), state) => format!("{state} ({})", outcome.as_str()),
-        (None, state) => state.to_owned(),
-    };
+    let state = crate::ops::report::stands(execution);
     let dry = if execution.is_live() { "" } else { "  simulation" };
     format!(
         "{}@{}  {from} → {}  {state}  key {}{dry}",
@@ -373,6 +369,11 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
         ]);
     }
     table
+}
+
+/// `1 service`, `2 services`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A reading in words.

@@ -301,6 +301,14 @@ impl LedgerError {
         matches!(self.class(), ErrorClass::Unavailable)
     }
 
+    /// The same after a wait of another length.
+    pub(super) fn after(self, waited: DurationMs) -> Self {
+        match self {
+            Self::Busy { doing, path, .. } => Self::Busy { doing, path, waited },
+            other => other,
+        }
+    }
+
     /// Whether the same line may succeed once somebody else is done.
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })

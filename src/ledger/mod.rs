@@ -42,6 +42,7 @@ mod write;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub use columns::StoredEvent;
 pub use error::{ErrorClass, LedgerError};
@@ -128,7 +129,20 @@ pub struct Ledger {
     engine: Box<dyn Engine>,
     identity: LedgerIdentity,
     poisoned_by: Option<CommandId>,
+    patience: Option<Patience>,
 }
+
+/// Asked again and again while another writer is waited for, with how long so far.
+pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
+
+/// How to wait for another writer, where the caller looks after it.
+struct Patience {
+    lock_timeout: DurationMs,
+    ask: WhileLocked,
+}
+
+/// How often who looks after a wait is asked, where the engine can wait for so short.
+const LOCK_SLICE: DurationMs = DurationMs::from_millis(100);
 
 impl Ledger {
     /// Makes a ledger and opens it. Only `init` and `quickstart` do this. It appears whole or not
@@ -206,7 +220,7 @@ impl Ledger {
             path,
             schema_version: sqlite::schema_version(),
         };
-        Self { engine, identity, poisoned_by: None }
+        Self { engine, identity, poisoned_by: None, patience: None }
     }
 
     /// Opens a ledger that is there. Creates nothing where there is none.
@@ -224,7 +238,7 @@ impl Ledger {
             }
         };
         let identity = read_identity(engine.as_ref(), name, &path, schema_version)?;
-        Ok(Self { engine, identity, poisoned_by: None })
+        Ok(Self { engine, identity, poisoned_by: None, patience: None })
     }
 
     /// What the clock of the database said when it was last asked; none where the clock of this
@@ -283,13 +297,40 @@ impl Ledger {
         Ok(txn)
     }
 
+    /// Lets `ask` look after every wait for another writer, and end it before the lock timeout.
+    pub fn while_locked(&mut self, lock_timeout: DurationMs, ask: WhileLocked) {
+        self.patience = Some(Patience { lock_timeout, ask });
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
+    fn begin_write(&mut self, locks: &[sql::Lock]) -> Result<(), LedgerError> {
+        let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
+            return self.engine.begin_write(locks);
+        };
+        let began = Instant::now();
+        self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
+        let begun = loop {
+            let busy = match self.engine.begin_write(locks) {
+                Err(error) if error.is_busy() => error,
+                begun => break begun,
+            };
+            let waited = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let waited = DurationMs::from_millis(waited);
+            if waited >= *lock_timeout || ask(waited).is_break() {
+                break Err(busy.after(waited.min(*lock_timeout)));
+            }
+        };
+        self.engine.wait_at_most(*lock_timeout)?;
+        begun
+    }
+
     /// The same for a ledger that is not there yet.
     fn write_unchecked(
         &mut self,
         command_id: CommandId,
         reach: Reach,
     ) -> Result<WriteTxn<'_>, LedgerError> {
-        self.engine.begin_write(&reach.locks())?;
+        self.begin_write(&reach.locks())?;
         Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
     }
 }

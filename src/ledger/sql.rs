@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::error::LedgerError;
 use super::stream::Stream;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 
 /// One SQL text that both engines understand, with what it does, for the error.
 ///
@@ -137,6 +137,10 @@ pub(super) trait Engine: Send {
     /// of it in one, and answers from that until something is changed. To an engine at hand it is
     /// nothing.
     fn look_ahead(&self, _: &[Bound<'_>]) -> Result<(), LedgerError> {
+        Ok(())
+    }
+    /// Waits no longer than this for another writer from now on, where the engine can be told.
+    fn wait_at_most(&self, _lock_timeout: DurationMs) -> Result<(), LedgerError> {
         Ok(())
     }
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.

@@ -10,6 +10,7 @@ use std::path::Path;
 use super::administer::{may_administer, may_administer_in};
 use super::ask::{bundled_pin, describe};
 use super::error::{ActuatorProblem, OpError};
+use super::lock_wait::write_to;
 use super::session::Session;
 use super::transition::Deciding;
 use crate::actuator::bindings::{self, BindSite, Binding};
@@ -99,7 +100,7 @@ pub fn actuator_put(
         Vec::new()
     };
     let bindings_file = session.place.bindings_file();
-    let mut txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::registry())?;
     let now = session.clock.read(txn.now());
     let mut with = Deciding { by: &session.by, policy: &mut session.policy, now };
     let decision = may_administer_in(&txn, &mut with, PolicyAction::Register, name.as_str())?;
@@ -167,6 +168,7 @@ fn refused_in_flight(execution: &Execution, now: Timestamp) -> OpError {
         key: execution.key().clone(),
         state: execution.phase.as_str(),
         held: execution.live_lease(now).cloned(),
+        until: execution.in_flight_until(now),
     }
     .into()
 }
@@ -272,7 +274,7 @@ pub fn actuator_bind(
     }
     let found = found_targets(session, &actuator, &binding)?;
     let bindings_file = session.place.bindings_file();
-    let txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    let txn = write_to(&mut session.ledger, &session.lock_wait, Reach::registry())?;
     let now = session.clock.read(txn.now());
     refuse_in_flight(&txn, name, &found, now)?;
     // Under the write lock: nothing can have started with the other command in between.

@@ -24,7 +24,7 @@ use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
-use crate::ledger::LedgerError;
+use crate::ledger::{Committed, LedgerError};
 
 /// How long the recording of a result is tried while the ledger is busy or cannot be reached,
 /// whatever the lock timeout.
@@ -174,21 +174,30 @@ impl Session {
                 what: format!("{key} was started and is not started"),
             });
         };
-        let made = call::make(
-            self,
-            committed,
-            prepared,
-            &asker,
-            &Started {
-                execution: &execution,
-                call,
-                evidence: gathered.evidence,
-                timeout: actuator.timeout_ms,
-                deadline,
-                ttl,
-            },
-        );
-        self.record_call(&execution, &made).map(Some)
+        let started = Started {
+            execution: &execution,
+            call,
+            evidence: gathered.evidence,
+            timeout: actuator.timeout_ms,
+            deadline,
+            ttl,
+        };
+        self.call_and_record(committed, prepared, &asker, &started).map(Some)
+    }
+
+    /// Makes the call and records what became of it, whatever else asks this process to end.
+    fn call_and_record(
+        &mut self,
+        committed: Committed,
+        prepared: PreparedCall,
+        asker: &Asker<'_>,
+        started: &Started<'_>,
+    ) -> Result<Report, OpError> {
+        self.must_go_on(true);
+        let made = call::make(self, committed, prepared, asker, started);
+        let recorded = self.record_call(started.execution, &made);
+        self.must_go_on(false);
+        recorded
     }
 
     /// What can be refused before anybody is asked: the fresh gates look again.

@@ -27,9 +27,8 @@ pub fn clock_accept(
     let done = session.transition(service, &[], |_, _| {
         Ok(Command::AcceptClock { service: service.clone(), reason: reason.clone() })
     })?;
-    let from = done.events.iter().find_map(|event| match &event.body {
-        EventBody::ClockAccepted { mark, .. } => Some(*mark),
-        _ => None,
+    let from = done.events.iter().find_map(|event| {
+        if let EventBody::ClockAccepted { mark, .. } = &event.body { Some(*mark) } else { None }
     });
     Ok(AcceptedClock { service: service.clone(), from, mark: done.state.head.time_mark })
 }

@@ -56,7 +56,12 @@ fn clock(session: &mut Session) -> Result<Check, OpError> {
         Check::ok("clock", now.to_string())
     } else {
         let found = format!("{now}, but written in the future: {}", named(&poisoned));
-        let advice = "set this clock, or if it is right: scalectl clock accept";
+        // One line that can be pasted; where many are ahead, all of them.
+        let which = if poisoned.len() == 1 { poisoned[0].as_str() } else { "--all" };
+        let advice = format!(
+            "set this clock, or if it is right: scalectl clock accept {which} --reason 'this clock \
+             is right'"
+        );
         Check::warn("clock", found, advice)
     })
 }
@@ -91,7 +96,11 @@ fn drifted(session: &mut Session) -> Result<Check, OpError> {
         Check::ok("drift", "none is recorded")
     } else {
         let found = format!("unreviewed: {}", named(&drifted));
-        Check::warn("drift", found, "scalectl explain, then a new wish or --rolls-back")
+        Check::warn(
+            "drift",
+            found,
+            format!("look, then wish anew: scalectl explain {}", drifted[0]),
+        )
     })
 }
 
@@ -106,7 +115,9 @@ fn bindings(session: &mut Session) -> Result<Check, OpError> {
         Check::ok("bindings", format!("{} actuators, all bound here", actuators.len()))
     } else {
         let found = format!("not bound on this host: {}", named(&unbound));
-        Check::warn("bindings", found, "scalectl actuator bind, where this host is to act")
+        let advice =
+            format!("bind it where this host is to act: scalectl actuator show {}", unbound[0]);
+        Check::warn("bindings", found, advice)
     })
 }
 
@@ -119,7 +130,15 @@ fn call_files(session: &mut Session) -> Result<Check, OpError> {
         .filter_map(|it| match &it.phase {
             Phase::Started { call } => Some(call.call_id.to_string()),
             Phase::RecoveryPending { pending } => Some(pending.call.call_id.to_string()),
-            _ => None,
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Failed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => None,
         })
         .collect();
     let files = std::fs::read_dir(session.place.calls_dir()).into_iter().flatten().flatten();

@@ -1,6 +1,7 @@
 //! `init`: a new ledger.
 
 use super::error::OpError;
+use super::lock_wait::write_to;
 use super::session::Session;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
@@ -25,7 +26,7 @@ pub fn set_starter_policy(session: &mut Session) -> Result<(), OpError> {
     };
     let stored = StoredPolicy { digest: policy.digest, document };
     let body = PolicyBody::PolicySet { policy: stored, decision };
-    let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::policy())?;
     let at = session.clock.read(txn.now());
     let event = Stamped { at, by: session.by.clone(), body };
     txn.append_policy(&event)?;

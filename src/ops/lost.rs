@@ -111,6 +111,23 @@ impl Session {
         }
     }
 
+    /// Whether a started call gives no sign of life, and nothing here can prove its end: its lease
+    /// is over, and a replay records it as lost.
+    pub fn call_is_silent(&self, execution: &Execution, call: &Call) -> bool {
+        if self.holder_keeps_the_word(execution, call) || execution.live_lease(self.now()).is_some()
+        {
+            return false;
+        }
+        match whereabouts(&self.place.host_key, &call.holder.host_key) {
+            Whereabouts::DeadBoot => false,
+            Whereabouts::Elsewhere => true,
+            Whereabouts::Here => matches!(
+                calls::look(&self.place.calls_dir(), &call.call_id),
+                Ok(calls::CallSight::Known(CallProof::NoFile)) | Err(CallError::Nonsense { .. })
+            ),
+        }
+    }
+
     /// Records that a started call has ended without a result. Refuses while it may be alive.
     pub(crate) fn record_loss(&mut self, execution: &Execution) -> Result<Report, OpError> {
         let Phase::Started { call } = &execution.phase else {

@@ -3,8 +3,8 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `lost`, `read`, `recover`, `seal`, `transition`, `wait`) are used by the verbs;
-//! a verb does not call another, but for `scale`, which is the way through several of them.
+//! `call`, `carry`, `lock_wait`, `lost`, `outwait`, `read`, `recover`, `seal`, `transition`, `wait`) are used
+//! by the verbs; a verb does not call another, but for `scale`, which is the way through several.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
 //! call's file on its host proves the end of the call.
@@ -16,7 +16,9 @@ pub mod carry;
 pub mod clock;
 pub mod error;
 mod ids;
+mod lock_wait;
 mod lost;
+mod outwait;
 mod policy_cache;
 mod read;
 pub mod recover;
@@ -64,4 +66,5 @@ pub mod settle;
 
 pub use error::OpError;
 pub use ids::mint;
+pub use lock_wait::holder_of;
 pub use session::{Notice, Place, Session};

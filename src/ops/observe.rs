@@ -38,6 +38,7 @@ pub fn observe_until(
     say: &mut dyn FnMut(&str),
 ) -> Result<Report, OpError> {
     let deadline = Deadline::after(timeout);
+    session.wait_no_longer_than(deadline);
     let mut said = false;
     loop {
         let (until, why) = match observe(session, key) {
@@ -50,12 +51,11 @@ pub fn observe_until(
                 (interval, "more readings must agree".to_owned())
             }
             // Another process is at it: its result is what there is to observe.
-            Err(OpError::Rejected { rejection, head }) => match *rejection {
-                Rejection::InProgress { .. } if !deadline.is_past() => {
-                    (POLL, rejection.to_string())
-                }
-                _ => return Err(OpError::Rejected { rejection, head }),
-            },
+            Err(OpError::Rejected { rejection, .. })
+                if matches!(*rejection, Rejection::InProgress { .. }) && !deadline.is_past() =>
+            {
+                (POLL, rejection.to_string())
+            }
             Err(error) => return Err(error),
         };
         if !said {

@@ -40,6 +40,7 @@ pub fn plan(
     wished: Wished,
     controller: Option<&ControllerId>,
 ) -> Result<Plan, OpError> {
+    session.refuse_unwritable()?;
     let Wished { put, is_keyed, may_resume } = wished;
     let key = put.key().clone();
     let service = put.service.clone();

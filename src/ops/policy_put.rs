@@ -2,6 +2,7 @@
 
 use super::administer::{ledger_query, may_administer_in};
 use super::error::OpError;
+use super::lock_wait::write_to;
 use super::session::Session;
 use super::transition::Deciding;
 use crate::domain::digest::Digest;
@@ -35,7 +36,7 @@ pub fn policy_put(
         .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
     let by = session.by.clone();
     session.load_policy()?;
-    let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::policy())?;
     let now = session.clock.read(txn.now());
     let mut with = Deciding { by: &by, policy: &mut session.policy, now };
     let decision = may_administer_in(&txn, &mut with, PolicyAction::SetPolicy, "the policy")?;

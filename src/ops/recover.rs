@@ -3,7 +3,7 @@
 
 use super::carry::CarryOptions;
 use super::error::OpError;
-use super::report::{Effect, Report};
+use super::report::{Effect, Report, stands};
 use super::session::Session;
 use crate::actuator::protocol::LookupReply;
 use crate::domain::id::ExecutionKey;
@@ -111,7 +111,7 @@ fn step(
             let reading = report.execution.last_reading.as_ref();
             steps.push(reading.map_or_else(
                 || confirmed_by(&report.execution).to_owned(),
-                |reading| format!("read {}: {}", reading.replicas, report.execution.phase.as_str()),
+                |reading| format!("read {}: {}", reading.replicas, stands(&report.execution)),
             ));
             let moved =
                 report.execution.readings_matched > before || report.execution.phase.is_finished();
@@ -190,7 +190,7 @@ fn settle(
         told(session.settle_by_reading(execution.key()), "inspect", steps)?.flatten()
     {
         if let Some(reading) = &report.execution.last_reading {
-            let state = report.execution.phase.as_str();
+            let state = stands(&report.execution);
             steps.push(format!("read {} replicas: {state}", reading.replicas));
         }
         if !matches!(report.execution.phase, Phase::RecoveryPending { .. }) {

@@ -60,6 +60,7 @@ pub fn replay_until(
     let mut steps: Vec<String> = Vec::new();
     let mut said = String::new();
     let mut patience = ASK_MIN;
+    session.wait_no_longer_than(deadline);
     loop {
         let now = session.now();
         let (until, why) = match replay(session, key) {
@@ -76,10 +77,13 @@ pub fn replay_until(
                     None => return Ok(Replayed { steps, report: replayed.report }),
                 }
             }
-            Err(OpError::Rejected { rejection, head }) => match rejection.retry_at() {
-                Some(until) if until > now && !deadline.is_past() => (until, rejection.to_string()),
-                _ => return Err(OpError::Rejected { rejection, head }),
-            },
+            Err(OpError::Rejected { rejection, head }) => {
+                let until = rejection.retry_at().filter(|until| *until > now);
+                match until.filter(|_| !deadline.is_past()) {
+                    Some(until) => (until, rejection.to_string()),
+                    None => return Err(OpError::Rejected { rejection, head }),
+                }
+            }
             Err(error) => return Err(error),
         };
         if said != why {
@@ -147,6 +151,9 @@ pub fn next_step(session: &Session, execution: &Execution) -> String {
     match &execution.phase {
         Phase::Started { call } if session.call_seems_ended(execution, call) => {
             "record that its call has ended, then find out what became of it".to_owned()
+        }
+        Phase::Started { call } if session.call_is_silent(execution, call) => {
+            "record that its call gives no sign of life, then find out what became of it".to_owned()
         }
         Phase::Started { .. } => "nothing: its call may be running".to_owned(),
         Phase::RecoveryPending { .. } => match execution.intent.terms.on_unknown {

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::transition::{Decided, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
@@ -37,6 +37,16 @@ pub struct Report {
     pub recorded: bool,
     /// Whether the target changed by this command.
     pub effect: Effect,
+}
+
+/// How a key stands, in words: its state, with what it came to.
+pub fn stands(execution: &Execution) -> String {
+    // "verified (failed)" would be read as a success by whoever stops after the first word.
+    match (execution.outcome(), execution.phase.as_str()) {
+        (Some(Outcome::Failed), state) => format!("failed for good ({state})"),
+        (Some(outcome), state) => format!("{state} ({})", outcome.as_str()),
+        (None, state) => state.to_owned(),
+    }
 }
 
 impl Effect {

@@ -6,21 +6,22 @@ mod words;
 use super::carry::CarryOptions;
 use super::error::OpError;
 use super::intent_put::intent_put;
+use super::outwait::{Ends, ends_of, kind_of, remaining};
 use super::recover::recover;
-use super::report::{Effect, Report};
+use super::report::{Effect, Report, stands};
 use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
-use super::wait::{is_within, pause, refuse_after_signal};
+use super::wait::{Teller, is_within, pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
 use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::command::{Premise, PutIntent};
-use crate::domain::scale::decide::Reply;
+use crate::domain::scale::decide::{Reply, waits_behind};
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::{DurationMs, Timestamp};
-use words::{accepted, known_end, named, verdict};
+use words::{accepted, named, verdict};
 
 /// How long the first wait for a target that is not yet ready is; it doubles up to [`POLL_MAX`].
 const POLL_MIN: DurationMs = DurationMs::from_millis(100);
@@ -28,6 +29,9 @@ const POLL_MIN: DurationMs = DurationMs::from_millis(100);
 const ANSWER_POLL: DurationMs = DurationMs::from_secs(1);
 /// The longest such wait.
 const POLL_MAX: DurationMs = DurationMs::from_secs(2);
+
+/// How long to wait before looking again at what may end early.
+const LOOK: DurationMs = DurationMs::from_millis(250);
 
 /// Until when `scale` goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +91,7 @@ struct Run<'a> {
     effect: Effect,
     recorded: bool,
     readiness: Readiness,
+    teller: Teller,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -106,8 +111,13 @@ pub fn scale(
         effect: Effect::None,
         recorded: false,
         readiness: Readiness::Reached,
+        teller: Teller::default(),
         say,
     };
+    // Without a wait each step is taken once, and the lock timeout alone bounds it.
+    if request.timeout != DurationMs::ZERO {
+        run.session.wait_no_longer_than(run.deadline);
+    }
     let key = match run.put(request.wished)? {
         Put::There(head) => {
             let readiness = Readiness::Reached;
@@ -200,6 +210,10 @@ impl Run<'_> {
             refuse_after_signal().map_err(|error| named(error, key))?;
             let (state, execution) = self.session.load(key)?;
             let step = match &execution.phase {
+                // Whoever waits for another key asks the target only once it is its turn.
+                Phase::Accepted if let Some(behind) = waits_behind(&state, &execution) => {
+                    Err(behind.into())
+                }
                 Phase::Accepted | Phase::Failed { .. } => self.attempt(&state, &execution),
                 Phase::Started { .. } => self.session.record_loss(&execution).map(Some),
                 // What another run has left unknown is found out; what this run has just made
@@ -262,7 +276,7 @@ impl Run<'_> {
         (self.say)(&format!(
             "attempt {next} of {}: {}",
             report.execution.intent.wish.retry_policy.max_attempts,
-            report.execution.phase.as_str()
+            stands(&report.execution)
         ));
         Ok(Some(report))
     }
@@ -338,41 +352,35 @@ impl Run<'_> {
     }
 
     fn say_verified(&mut self, report: &Report) {
-        let execution = &report.execution;
-        let outcome = execution.outcome().map_or("-", |outcome| outcome.as_str());
-        (self.say)(&format!("{}: {outcome}", execution.phase.as_str()));
+        (self.say)(&stands(&report.execution));
     }
 
     /// Waits for the known end of what stands in the way, or gives the refusal back.
     fn outwait(&mut self, error: OpError) -> Result<(), OpError> {
         let now = self.session.now();
-        let until = match &error {
-            OpError::Rejected { rejection, .. } => known_end(rejection),
-            OpError::Ledger(ledger) if ledger.is_busy() => Some(now),
-            _ => None,
-        };
-        let Some(until) = until else {
+        let Some(ends) = ends_of(&error, now) else {
             return Err(error);
         };
-        if self.deadline.is_past() || !is_within(until, now, self.deadline) {
+        // What may end early is worth all of the caller's time.
+        let is_in_time = match ends {
+            Ends::At(until) => is_within(until, now, self.deadline),
+            Ends::Before(_) | Ends::WithAnother => true,
+        };
+        if self.deadline.is_past() || !is_in_time {
             return Err(error);
         }
-        let left = until.since(now);
-        if left >= DurationMs::from_millis(500) {
-            (self.say)(&format!("waiting {left}: {error}"));
-        }
-        // A lease may be given back early, so what is held is looked at again and again.
-        let slice = match &error {
-            OpError::Rejected { rejection, .. }
-                if matches!(
-                    **rejection,
-                    Rejection::InProgress { .. } | Rejection::LeaseHeld { .. }
-                ) =>
-            {
-                left.min(DurationMs::from_millis(250))
+        let (left, slice) = match ends {
+            Ends::At(until) => (until.since(now), until.since(now)),
+            Ends::Before(until) => {
+                let left = until.since(now).min(remaining(self.deadline));
+                (left, left.min(LOOK))
             }
-            _ => left,
+            Ends::WithAnother => (remaining(self.deadline), LOOK),
         };
+        if left >= DurationMs::from_millis(500) && self.teller.is_due(&kind_of(&error)) {
+            let at_most = if matches!(ends, Ends::At(_)) { "" } else { "at most " };
+            (self.say)(&format!("waiting {at_most}{left}: {error}"));
+        }
         pause(slice.max(DurationMs::from_millis(5)), self.deadline)
     }
 }

@@ -135,6 +135,10 @@ fn wanted_actuator(
     name.map_or(Ok(None), |name| session.actuator(&name).map(Some))
 }
 
+/// What is missing where nobody reads the target.
+const TARGET_HINT: &str = "name who can read it with --actuator NAME; or add --cluster, --runtime, \
+                           --workload, --target-uid and --target-version";
+
 /// Where the target is, and what it was when read just now or said.
 struct Target {
     cluster: ClusterId,
@@ -193,9 +197,7 @@ fn read_target(
             message: format!(
                 "nobody can inspect the target of {service}, so its five members must be named"
             ),
-            hint: Some(
-                "add --cluster, --runtime, --workload, --target-uid and --target-version".into(),
-            ),
+            hint: Some(TARGET_HINT.into()),
         });
     };
     let partial = PartialTarget {
@@ -239,7 +241,7 @@ fn merged(
         change.max.or(before.map(|before| before.max_replicas)).ok_or_else(|| OpError::Usage {
             code: "max_missing",
             message: format!("{service} is new, and nobody says how many replicas it may have"),
-            hint: Some("name the most with --max".into()),
+            hint: Some("name the most with --max, and who acts with --actuator".into()),
         })?;
     let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
     for (name, value) in &change.labels {

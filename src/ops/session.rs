@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use super::clock::Clock;
 use super::error::OpError;
 use super::ids::mint;
+use super::lock_wait::LockWait;
 use super::policy_cache::PolicyCache;
 use super::report::Effect;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
@@ -20,7 +22,8 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ledger::{Ledger, ReadTxn};
+use crate::ledger::life::Standing;
+use crate::ledger::{Ledger, LedgerError, ReadTxn};
 
 /// From so much on it is said that the clock of this host is not the ledger's.
 const HOST_SKEW_NOTED: DurationMs = DurationMs::from_secs(5);
@@ -87,6 +90,7 @@ pub struct Session {
     /// What this session has done to the target.
     pub effect: Effect,
     pub(super) policy: PolicyCache,
+    pub(super) lock_wait: Rc<LockWait>,
 }
 
 impl Session {
@@ -103,6 +107,7 @@ impl Session {
             recorded: false,
             effect: Effect::None,
             policy: PolicyCache::EMPTY,
+            lock_wait: Rc::default(),
         };
         if skew > HOST_SKEW_NOTED {
             let text =
@@ -115,6 +120,34 @@ impl Session {
     /// Says something beside the answer.
     pub fn notice(&mut self, code: &'static str, text: impl Into<String>) {
         self.notices.push(Notice { code, text: text.into() });
+    }
+
+    /// Says, beside what is read here, that it is not the place that takes writes: what goes on
+    /// elsewhere is not seen from here.
+    pub fn tell_standing(&mut self) -> Result<(), OpError> {
+        let (standing, _) = self.ledger.read()?.standing()?;
+        match standing {
+            Standing::Open => {}
+            Standing::Sealed { to } => self.notice(
+                "ledger_sealed",
+                format!("this ledger has moved and goes on at {to}: what is shown ends there"),
+            ),
+            Standing::Backup => self.notice(
+                "ledger_is_backup",
+                "this is a backup: what is shown is as it was when that was made",
+            ),
+        }
+        Ok(())
+    }
+
+    /// Refuses what would be refused at the first write, before anything is asked.
+    pub(super) fn refuse_unwritable(&mut self) -> Result<(), OpError> {
+        let path = self.ledger.identity().path.clone();
+        match self.ledger.read()?.standing()?.0 {
+            Standing::Open => Ok(()),
+            Standing::Sealed { to } => Err(LedgerError::Sealed { path, to }.into()),
+            Standing::Backup => Err(LedgerError::IsBackup { path }.into()),
+        }
     }
 
     /// Now, on this host's clock.

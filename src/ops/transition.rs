@@ -5,6 +5,7 @@
 //! transaction is committed.
 
 use super::error::OpError;
+use super::lock_wait::{write_about, write_to};
 use super::policy_cache::{PolicyCache, PolicyInTxn};
 use super::session::{Session, actuator_in};
 use crate::domain::id::{ExecutionKey, ServiceName};
@@ -170,7 +171,7 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write_about(Self::command_id()?, reach, keys)?;
+        let mut txn = write_about(&mut self.ledger, &self.lock_wait, reach, keys)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
@@ -206,7 +207,7 @@ impl Session {
     }
 
     fn try_to_keep(&mut self, refusals: &[Box<RefusalEvent>]) -> Result<(), OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?, Reach::refusals())?;
+        let mut txn = write_to(&mut self.ledger, &self.lock_wait, Reach::refusals())?;
         let mut is_written = false;
         for (at, refusal) in refusals.iter().enumerate() {
             // Looking for it in the ledger costs more than looking for it here.
@@ -229,9 +230,10 @@ fn refusal(
     by: Provenance,
     at: Timestamp,
 ) -> RefusalEvent {
-    let answer = match rejection {
-        Rejection::Denied { answer, .. } => Some((**answer).clone()),
-        _ => None,
+    let answer = if let Rejection::Denied { answer, .. } = rejection {
+        Some((**answer).clone())
+    } else {
+        None
     };
     let body = RefusalBody::Refused {
         service: Some(service.clone()),
@@ -246,14 +248,14 @@ fn refusal(
 
 /// What of a refusal does not vary from try to try.
 fn fingerprint(rejection: &Rejection) -> String {
-    match rejection {
-        Rejection::Denied { subject, answer, .. } => {
-            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
-            format!("{} {subject} {}", answer.action.as_str(), rules.join(" "))
-        }
-        Rejection::Cooldown { last, .. } => last.execution_key.to_string(),
-        other => other.to_string(),
+    if let Rejection::Denied { subject, answer, .. } = rejection {
+        let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
+        return format!("{} {subject} {}", answer.action.as_str(), rules.join(" "));
     }
+    if let Rejection::Cooldown { last, .. } = rejection {
+        return last.execution_key.to_string();
+    }
+    rejection.to_string()
 }
 
 /// The actuator that the rules look at: the registered one, or the one about to be registered.
@@ -262,14 +264,10 @@ fn actuator_for(
     state: &ServiceState,
     command: &Command,
 ) -> Result<Option<RegisteredActuator>, OpError> {
-    match command {
-        Command::RegisterService(ask) => match &ask.registration.actuator {
-            Some(name) => Ok(Some(
-                read.actuator(name)?
-                    .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,
-            )),
-            None => Ok(None),
-        },
-        _ => actuator_in(read, state),
-    }
+    let Command::RegisterService(ask) = command else {
+        return actuator_in(read, state);
+    };
+    let Some(name) = &ask.registration.actuator else { return Ok(None) };
+    let found = read.actuator(name)?;
+    Ok(Some(found.ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?))
 }

@@ -8,6 +8,33 @@ use crate::domain::time::{DurationMs, Timestamp};
 /// How long one sleep is at most, so that a signal is answered soon.
 const SLICE: DurationMs = DurationMs::from_millis(50);
 
+/// After how long the same is said again; it doubles up to [`AGAIN_MAX`].
+const AGAIN_MIN: DurationMs = DurationMs::from_secs(5);
+/// The longest such time.
+const AGAIN_MAX: DurationMs = DurationMs::from_secs(60);
+
+/// When to say what is waited for: at once, and again in growing intervals. A log is no terminal,
+/// and equal lines tell nobody more.
+#[derive(Debug, Default)]
+pub(crate) struct Teller {
+    said: Option<(String, Deadline, DurationMs)>,
+}
+
+impl Teller {
+    /// Whether to say now that this is waited for.
+    pub(crate) fn is_due(&mut self, what: &str) -> bool {
+        let gap = match &self.said {
+            Some((said, next, _)) if said == what && !next.is_past() => return false,
+            Some((said, _, gap)) if said == what => {
+                DurationMs::from_millis(gap.as_millis() * 2).min(AGAIN_MAX)
+            }
+            Some(_) | None => AGAIN_MIN,
+        };
+        self.said = Some((what.to_owned(), Deadline::after(gap), gap));
+        true
+    }
+}
+
 /// Ends with [`OpError::Interrupted`] if a signal has asked this process to end.
 pub(crate) fn refuse_after_signal() -> Result<(), OpError> {
     match signals::installed().and_then(signals::Signals::first) {

@@ -1,6 +1,7 @@
 //! What somebody has met who knew the README only: each answer leads on, and says what is so.
 
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -95,4 +96,98 @@ fn a_waiting_wish_under_a_lease_is_ended_only_on_purpose() {
     assert_eq!(world.json("intent show c-5").at("/execution/state"), "accepted");
     let ran = world.run(&format!("{put} --supersede")).exits(0);
     assert!(ran.stderr.contains("this ends web@1 (key c-5)"), "{ran:#?}");
+}
+
+/// A wish that waits behind another's call.
+#[test]
+fn a_queued_wish_is_carried_out_once_it_is_its_turn() {
+    let world = World::with_fake();
+    world.script(&["late 1"]);
+    let mut first = world.start("scale web=2 --key k1 --reason x");
+    world.until("the call begins", || !world.fake_log("calls").is_empty());
+    // Without --queue it is held, and says for how long at most.
+    let ran = world.json("scale web=3 --key k2 --reason x").exits(11);
+    assert_eq!(ran.at("/error/code"), "in_flight");
+    assert!(ran.at("/error/retry_after_ms").as_u64().unwrap() > 1000, "{ran:#?}");
+    let ran = world.run("scale web=3 --key k2 --reason x --queue --no-wait").exits(19);
+    assert!(ran.stderr.contains("waits_behind"), "{ran:#?}");
+    let ran = world.run("scale web=3 --key k2 --reason x --queue --timeout 30s").exits(0);
+    let waiting: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("waiting")).collect();
+    assert_eq!(waiting.len(), 1, "{ran:#?}");
+    assert!(waiting[0].contains("waiting at most 29."), "{ran:#?}");
+    assert!(first.wait().unwrap().success());
+    assert_eq!(world.fake_log("effects").len(), 2);
+}
+
+#[test]
+fn a_queued_wish_waits_no_longer_than_it_was_told() {
+    let world = World::with_fake();
+    world.script(&["unknown"]);
+    world.run("service put web --quiet 1h").exits(0);
+    std::fs::write(world.fake_dir().join("capabilities"), "inspect\n").unwrap();
+    let ran = world.json("scale web=2 --key k1 --reason x").exits(16);
+    assert!(ran.at("/error/retry_after_ms").as_u64().unwrap() > 3_500_000, "{ran:#?}");
+    let ran = world.json("scale web=3 --key k2 --reason x").exits(11);
+    assert!(ran.at("/error/retry_after_ms").as_u64().unwrap() > 3_500_000, "{ran:#?}");
+    let began = Instant::now();
+    let ran = world.json("scale web=3 --key k2 --reason x --queue --timeout 1s").exits(19);
+    assert!((1..4).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    assert!(next(&ran).last().unwrap().join(" ").ends_with("intent withdraw web@2"), "{ran:#?}");
+}
+
+#[test]
+fn a_locked_ledger_is_told_with_its_holder_and_ends_with_the_callers_time() {
+    let world = World::with_fake();
+    let lock = world.lock();
+    let began = Instant::now();
+    let ran = world.json("scale web=2 --key k1 --reason x --timeout 3s").exits(20);
+    assert!((2800..4500).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    assert_eq!(ran.at("/error/code"), "ledger_busy");
+    if !world.is_on_postgres() {
+        let holder = format!("(pid {})", std::process::id());
+        let said = ran.stderr.lines().filter(|line| line.starts_with("waiting for the ledger"));
+        assert!(said.clone().all(|line| line.contains(&holder)), "{ran:#?}");
+        assert_eq!(said.count(), 1, "{ran:#?}");
+        assert!(ran.at("/error/facts/holder").as_str().unwrap().ends_with(&holder), "{ran:#?}");
+    }
+    // The lock timeout bounds it where no other time does.
+    let began = Instant::now();
+    world.run("intent put web --replicas 2 --reason x --lock-timeout 700ms").exits(20);
+    assert!((700..2500).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    drop(lock);
+    world.run("scale web=2 --key k1 --reason x").exits(0);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_locked_ledger_with_one_document() {
+    let world = World::with_fake();
+    let _lock = world.lock();
+    let wait = if world.is_on_postgres() { "3s" } else { "60s" };
+    for line in [
+        "intent put web --replicas 2 --key k1 --reason x",
+        "scale web=2 --key k1 --reason x",
+        "service put web --max 9",
+    ] {
+        let line = format!("-o json {line} --lock-timeout {wait}");
+        let child = world.start(&line);
+        std::thread::sleep(Duration::from_millis(800));
+        let began = Instant::now();
+        send(&child, Signal::INT);
+        let ran = ended(&line, child).exits(130);
+        assert!(began.elapsed() < Duration::from_secs(5), "{line}: {:?}", began.elapsed());
+        assert_eq!(ran.at("/error/code"), "interrupted", "{line}");
+        assert_eq!(next(&ran)[0].join(" "), format!("scalectl {line}"));
+    }
+}
+
+#[test]
+fn equal_waits_are_said_once_and_again_in_growing_intervals() {
+    let world = World::with_fake();
+    world.script(&["late 3"]);
+    let mut first = world.start("scale web=2 --key k1 --reason x");
+    world.until("the call begins", || !world.fake_log("calls").is_empty());
+    let ran = world.run("scale web=2 --key k1 --reason x --timeout 20s").exits(0);
+    let waiting = ran.stderr.lines().filter(|line| line.contains("waiting")).count();
+    assert_eq!(waiting, 1, "{ran:#?}");
+    first.wait().unwrap();
 }

@@ -77,9 +77,22 @@ fn a_full_stdout_is_said_and_the_work_is_done() {
     let words = ["intent", "put", "web", "--replicas", "3", "--key", "k1", "--reason", "up"];
     let output = world.command(&words).stdout(full).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(output.status.code(), Some(20), "{stderr}");
     assert!(stderr.contains("error[answer_not_written]"), "{stderr}");
+    assert!(stderr.contains("applied   no: recorded, and the target was not changed"), "{stderr}");
     assert_eq!(world.json("intent show k1").at("/execution/state"), "accepted");
+    // What was done to the target is said, and is no fault of the tool.
+    for format in ["table", "json"] {
+        let full = File::options().write(true).open("/dev/full").expect("the device");
+        let key = format!("scaled-{format}");
+        let words =
+            ["-o", format, "scale", "web=4", "--supersede", "--key", &key, "--reason", "up"];
+        let output = world.command(&words).stdout(full).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(19), "{stderr}");
+        assert!(stderr.contains("verified (converged) key"), "{stderr}");
+        assert!(stderr.contains("  applied   yes\n"), "{stderr}");
+    }
 }
 
 /// What a line prints on a terminal.

@@ -98,18 +98,3 @@ impl Document {
         }
     }
 }
-
-impl PutDocument {
-    /// Whether it says anything that a record says itself.
-    pub(super) fn has_flags(&self) -> bool {
-        self.replicas.is_some()
-            || self.key.is_some()
-            || self.reason.is_some()
-            || self.expect_revision.is_some()
-            || self.current_replicas.is_some()
-            || self.max_attempts.is_some()
-            || self.backoff_ms.is_some()
-            || self.fence.is_some()
-            || self.valid_for_ms.is_some()
-    }
-}

@@ -21,7 +21,6 @@ use crate::domain::id::{ExecutionKey, IntentRevision, InvalidIdentifier, Service
 use crate::domain::scale::consent::APPROVE_WITHIN_DEFAULT;
 use crate::domain::scale::lease::LEASE_TTL_DEFAULT;
 use crate::domain::scale::result::Detail;
-use crate::domain::time::DurationMs;
 use crate::ops::OpError;
 use crate::ops::batch::{Named, Order, Step};
 
@@ -163,7 +162,6 @@ fn order_of_lease(verb: lease::Verb) -> Result<Order, Fault> {
 
 fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result<Order, Fault> {
     line.verb = TAKEN[0];
-    let has_flags = document.has_flags();
     let PutDocument { service, replicas, record, dry_run, .. } = document;
     let wish = WishArgs {
         reason: document.reason,
@@ -176,7 +174,7 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         max_attempts: document.max_attempts,
         backoff: document.backoff_ms,
         fence: document.fence,
-        valid_for: document.valid_for_ms.unwrap_or(DurationMs::from_secs(3600)),
+        valid_for: document.valid_for_ms,
         queue: document.queue,
         supersede: document.supersede,
         override_cooldown: document.override_cooldown,
@@ -185,8 +183,11 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         rolls_back: None,
     };
     if let Some(record) = record {
-        if has_flags {
-            return Err(Fault::usage("contradiction", "a record says all of the wish itself"));
+        if replicas.is_some() {
+            return Err(Fault::usage(
+                "contradiction",
+                "a record says all of the wish itself, and replicas is said beside it",
+            ));
         }
         let put = put_of_record(*record, service.as_ref(), &wish, dry_run, app)?;
         return Ok(Order::Put(Box::new(put)));
@@ -215,7 +216,7 @@ fn put(
 
 /// A key, or `SERVICE@REVISION`. What is the latest, the lines before may have changed.
 fn named(word: &str) -> Result<Named, Fault> {
-    let invalid = |error: InvalidIdentifier| Fault::usage("invalid_key", error.to_string());
+    let invalid = |error: InvalidIdentifier| Fault::no_key(error.to_string());
     let Some((service, revision)) = word.split_once('@') else {
         return word.parse::<ExecutionKey>().map(Named::Key).map_err(invalid);
     };
@@ -224,9 +225,9 @@ fn named(word: &str) -> Result<Named, Fault> {
         return Err(not_repeatable(&format!("{word} is another intent after each put")));
     }
     let number = whole_number(revision).ok().and_then(|n| IntentRevision::new(n).ok());
-    number.map(|number| Named::At(service, number)).ok_or_else(|| {
-        Fault::usage("invalid_key", format!("{word}: after @ comes an intent revision"))
-    })
+    number
+        .map(|number| Named::At(service, number))
+        .ok_or_else(|| Fault::no_key(format!("{word}: after @ comes an intent revision")))
 }
 
 fn not_repeatable(why: &str) -> Fault {

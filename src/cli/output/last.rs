@@ -1,7 +1,7 @@
 //! The last words: an answer after a bug, and what becomes of one that could not be written.
 //! stdout never gets a second document.
 
-use super::{Answer, Out};
+use super::{Answer, Applied, Block, Out, Recorded};
 use crate::cli::exit::Exit;
 use crate::cli::problem::Problem;
 
@@ -17,15 +17,46 @@ impl Out {
     }
 
     /// The exit code, unless stdout could not be written for another reason than a closed reader.
+    ///
+    /// Then the work is done and only its answer is missing: stderr says what was done, and the
+    /// exit is the one of what could not be had, held to what became of the target.
     pub fn finish(mut self, exit: Exit) -> Exit {
         let Some(failure) = self.stdout.failure.take() else {
             return exit;
         };
+        let Told { recorded, applied, line } = self.told.take().unwrap_or_default();
         let what =
             format!("the answer (exit {}) could not be written to stdout: {failure}", exit.code());
-        let problem = Problem::new("answer_not_written", Exit::Internal, what)
-            .hint("what was recorded stays recorded: the same line answers again");
-        self.stderr.write(&problem.text_without_applied());
-        if exit == Exit::Ok { Exit::Internal } else { exit }
+        let ends = if exit == Exit::Ok { Exit::Unavailable.after(applied) } else { exit };
+        let problem =
+            Problem { recorded, applied, ..Problem::new("answer_not_written", ends, what) }.hint(
+                "it is done: with its key the same line answers again, and scalectl log tells it",
+            );
+        let problem = match line {
+            Some(line) => {
+                problem.fact("done", line.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            None => problem,
+        };
+        self.stderr.write(&problem.text());
+        ends
+    }
+}
+
+/// What stderr says again where stdout could not be written.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    recorded: Recorded,
+    applied: Applied,
+    line: Option<String>,
+}
+
+impl Told {
+    pub(super) fn of(answer: &Answer) -> Self {
+        let line = answer.blocks.iter().find_map(|block| match block {
+            Block::Line(line) => Some(line.clone()),
+            Block::Table(_) => None,
+        });
+        Self { recorded: answer.recorded, applied: answer.applied, line }
     }
 }

@@ -98,10 +98,8 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .hint("ask them first; --supersede ends it knowingly; look at it with")
             .run(c.command(&["intent", "show", &at(service, *revision)])),
         Rejection::WrongState { service, revision, phase, .. } => {
-            let p = match **phase {
-                Phase::RecoveryPending { .. } => Problem { applied: Applied::Unknown, ..p },
-                _ => p,
-            };
+            let is_unknown = matches!(**phase, Phase::RecoveryPending { .. });
+            let p = if is_unknown { Problem { applied: Applied::Unknown, ..p } } else { p };
             facts::wrong_state(p, c, &at(service, *revision), phase)
         }
         Rejection::InFlight { service, revision, state, held, .. } => {

@@ -95,8 +95,13 @@ pub(super) fn stale_revision(
             .hint("the first intent is put with --expect-revision 0; look at the service with")
             .run(c.command(&["status", service.as_str()]));
     }
-    p.hint(format!("put again with --expect-revision {actual} after a look at it with"))
-        .run(c.command(&["intent", "show", &format!("{service}@{actual}")]))
+    let show = c.command(&["intent", "show", &format!("{service}@{actual}")]);
+    let has_said = c.line.iter().any(|word| word.starts_with("--expect-revision"));
+    if !has_said && c.verb.first().is_some_and(|verb| verb == "scale") {
+        // The line took the newest itself, and somebody was faster.
+        return p.hint("somebody wished something meanwhile: look, then decide again").run(show);
+    }
+    p.hint(format!("put again with --expect-revision {actual} after a look at it with")).run(show)
 }
 
 pub(super) fn key_conflict(
@@ -289,8 +294,12 @@ pub(super) fn denied(
     let Some(digest) = answer.policy_digest else {
         return p
             .fact("rule", "no policy is set, and without one nothing may touch a target")
-            .hint("set a policy; one to begin with is printed by")
-            .run(c.command(&["policy", "template", "local"]));
+            .hint(
+                "set a policy: save what the first prints as policy.cedar, make it yours, then set \
+                 it with the second",
+            )
+            .run(c.command(&["policy", "template", "local"]))
+            .run(c.command(&["policy", "put", "policy.cedar", "--reason", "a first policy"]));
     };
     let rules: Vec<String> = answer
         .rules

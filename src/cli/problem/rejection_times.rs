@@ -8,6 +8,18 @@ use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::state::LastEffect;
 use crate::domain::time::Timestamp;
 
+impl Problem {
+    /// Says that the caller's own flag was heard, where policy did not let it pass.
+    fn told_of_override(self, c: &ProblemContext) -> Self {
+        const FLAG: &str = "--override-cooldown";
+        if c.line.iter().any(|word| word == FLAG) {
+            return self
+                .fact("override", format!("{FLAG}: policy does not permit override_cooldown"));
+        }
+        self
+    }
+}
+
 pub(super) fn cooldown(
     p: Problem,
     c: &ProblemContext,
@@ -23,6 +35,7 @@ pub(super) fn cooldown(
         "clear",
         until,
     )
+    .told_of_override(c)
     .hint("run this same line again then; what it counts from is told by")
     .run(c.command(&["cooldown", service.as_str()]))
     .again(c)

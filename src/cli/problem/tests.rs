@@ -238,6 +238,7 @@ fn holds() -> Vec<Rejection> {
         key: id("k-18"),
         state,
         held,
+        until: None,
     };
     let expires_at = clock("14:03:00");
     vec![

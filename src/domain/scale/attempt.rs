@@ -121,10 +121,17 @@ pub struct Pending {
     pub touched: bool,
 }
 
+impl Call {
+    /// From when on it counts as ended where nobody can prove it: its clock may be another one.
+    pub fn ended_at_latest(&self) -> Timestamp {
+        self.deadline_at.plus(ELSEWHERE_GRACE)
+    }
+}
+
 impl Pending {
     /// Until when a late effect of the call may still arrive.
     pub fn quiet_until(&self, quiet: DurationMs) -> Timestamp {
-        self.ended_at.unwrap_or_else(|| self.call.deadline_at.plus(ELSEWHERE_GRACE)).plus(quiet)
+        self.ended_at.unwrap_or_else(|| self.call.ended_at_latest()).plus(quiet)
     }
 
     /// Whether a reading or a person may settle it at `now`.

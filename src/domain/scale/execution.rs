@@ -360,6 +360,26 @@ impl Execution {
         }
     }
 
+    /// When what keeps others from starting may come to its end, where that is known.
+    pub fn in_flight_until(&self, now: Timestamp) -> Option<Timestamp> {
+        match &self.phase {
+            Phase::Started { .. } => self.live_lease(now).map(|held| held.lease.expires_at),
+            Phase::RecoveryPending { pending } => {
+                Some(pending.quiet_until(self.intent.terms.quiet_ms)).filter(|_| !pending.fenced)
+            }
+            Phase::Failed { retry_at } => Some(*retry_at),
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => None,
+        }
+        .filter(|until| *until > now)
+    }
+
     /// Whether a failure may be tried again at `now`, backoff aside.
     pub fn is_retryable(&self, now: Timestamp) -> bool {
         matches!(self.phase, Phase::Failed { .. })

@@ -110,7 +110,7 @@ pub enum Rejection {
     Contradiction(String),
 
     /// The intent revision has moved.
-    #[error("{service} is at intent revision {actual}, you expected {expected}")]
+    #[error("{service} is at intent revision {actual}, and this was wished after {expected}")]
     StaleRevision {
         service: ServiceName,
         expected: u64,
@@ -178,6 +178,8 @@ pub enum Rejection {
         key: ExecutionKey,
         state: &'static str,
         held: Option<HeldLease>,
+        /// When it is out of the way by itself, where that is known.
+        until: Option<Timestamp>,
     },
     /// The key's call is alive.
     #[error(

@@ -3,6 +3,7 @@
 //! Each check stands alone: one that fails keeps no other from being made, and a ledger that every
 //! command refuses is looked at all the same. Changes nothing.
 
+use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -48,23 +49,31 @@ pub struct Check {
     /// What was found.
     pub found: String,
     /// What to do; empty where nothing is.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
 }
 
 impl Check {
     /// All is well.
     pub fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, health: Health::Ok, found: found.into(), advice: "" }
+        Self { name, health: Health::Ok, found: found.into(), advice: Cow::Borrowed("") }
     }
 
     /// A person should look.
-    pub fn warn(name: &'static str, found: impl Into<String>, advice: &'static str) -> Self {
-        Self { name, health: Health::Warn, found: found.into(), advice }
+    pub fn warn(
+        name: &'static str,
+        found: impl Into<String>,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { name, health: Health::Warn, found: found.into(), advice: advice.into() }
     }
 
     /// It cannot be used like this.
-    pub fn fail(name: &'static str, found: impl Into<String>, advice: &'static str) -> Self {
-        Self { name, health: Health::Fail, found: found.into(), advice }
+    pub fn fail(
+        name: &'static str,
+        found: impl Into<String>,
+        advice: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { name, health: Health::Fail, found: found.into(), advice: advice.into() }
     }
 
     fn when(is_ok: bool, name: &'static str, found: String, advice: &'static str) -> Self {

@@ -143,6 +143,12 @@ impl Engine for SqliteEngine {
         copy_into(self, file).map(|()| true)
     }
 
+    fn wait_at_most(&self, lock_timeout: DurationMs) -> Result<(), LedgerError> {
+        self.connection
+            .busy_timeout(lock_timeout.min(super::LOCK_TIMEOUT_MAX).to_std())
+            .map_err(|error| self.origin.failed("open", &error))
+    }
+
     fn begin_read(&self) -> Result<(), LedgerError> {
         self.run("read", "BEGIN")
     }

@@ -3,21 +3,7 @@
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::{Reading, ReadingVerdict};
-use crate::domain::scale::rejection::Rejection;
-use crate::domain::time::Timestamp;
 use crate::ops::error::OpError;
-
-/// When the same step may succeed, where that is known and worth waiting for.
-pub(super) fn known_end(rejection: &Rejection) -> Option<Timestamp> {
-    match rejection {
-        Rejection::Cooldown { .. }
-        | Rejection::InProgress { .. }
-        | Rejection::LeaseHeld { .. }
-        | Rejection::RetryLater { .. }
-        | Rejection::QuietTime { .. } => rejection.retry_at(),
-        _ => None,
-    }
-}
 
 pub(super) fn verdict(execution: &Execution, reading: &Reading) -> ReadingVerdict {
     crate::domain::scale::decide::verdict_of(execution, reading)

@@ -121,6 +121,7 @@ fn check_nobody_in_the_way(draft: &Draft<'_>, ask: &Adopt) -> Result<(), Rejecti
             key: execution.key().clone(),
             state: execution.phase.as_str(),
             held: execution.live_lease(draft.now).cloned(),
+            until: execution.in_flight_until(draft.now),
         });
     }
     let waiting = draft.state.executions.values().filter(|execution| {

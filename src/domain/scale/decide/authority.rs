@@ -165,6 +165,7 @@ fn retire(
             key: execution.key().clone(),
             state: execution.phase.as_str(),
             held: execution.live_lease(draft.now).cloned(),
+            until: execution.in_flight_until(draft.now),
         });
     }
     let (subject, reason_text) = (service.as_str(), Some(reason.as_str()));

@@ -142,6 +142,7 @@ fn check_not_in_flight(
             key: execution.key().clone(),
             state: execution.phase.as_str(),
             held: execution.live_lease(draft.now).cloned(),
+            until: execution.in_flight_until(draft.now),
         }),
     }
 }

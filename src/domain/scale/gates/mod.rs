@@ -143,7 +143,12 @@ impl Reports {
 
     /// The refusal that decides.
     pub fn first_refusal(&self) -> Option<&Rejection> {
-        self.all.iter().find_map(|report| match &report.verdict {
+        self.refusals().next()
+    }
+
+    /// All refusals, in the order of the gates.
+    pub fn refusals(&self) -> impl Iterator<Item = &Rejection> {
+        self.all.iter().filter_map(|report| match &report.verdict {
             Verdict::Refused(rejection) => Some(rejection.as_ref()),
             Verdict::Passed(_) | Verdict::Yielded(..) | Verdict::Skipped(_) => None,
         })

@@ -1,5 +1,7 @@
 //! The gates that a put walks.
 
+use std::fmt::Write as _;
+
 use super::change::{Ask, Pass, authorized, yielded_to};
 use super::{
     Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
@@ -225,10 +227,12 @@ fn check_revision(
     if !put.dry_run {
         check_waiting(state, put, context, now)?;
     }
-    let ended = waiting(state).filter(|_| !put.dry_run);
-    let names: Vec<String> =
-        ended.map(|other| format!(", ends {}@{}", put.service, other.revision())).collect();
-    passed(format!("{actual} → {}{}", actual + 1, names.concat()))
+    let mut seen = format!("{actual} → {}", actual + 1);
+    for other in waiting(state).filter(|_| !put.dry_run) {
+        let (service, revision) = (&other.intent.service, other.revision());
+        write!(seen, ", ends {service}@{revision}").expect("BUG: a String takes every text");
+    }
+    passed(seen)
 }
 
 /// What waits is ended by an acceptance, but not by accident: neither somebody else's, nor what a
@@ -281,6 +285,7 @@ fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Che
             key: execution.key().clone(),
             state: execution.phase.as_str(),
             held: execution.live_lease(now).cloned(),
+            until: execution.in_flight_until(now),
         }),
     }
 }

@@ -66,7 +66,7 @@ impl Rejection {
                 Some(held.lease.expires_at)
             }
             Self::Cooldown { until, .. } | Self::QuietTime { until, .. } => Some(*until),
-            Self::OutcomeUnknown { until, .. } => *until,
+            Self::OutcomeUnknown { until, .. } | Self::InFlight { until, .. } => *until,
             Self::RetryLater { retry_at, .. } => Some(*retry_at),
             _ => None,
         }

@@ -1,68 +1,73 @@
-//! What of a wish is said beside its count, by flags.
+//! The flags of a wish: `intent put`, `scale` and `plan` take the same.
+//!
+//! Only names them; `intent` makes a wish of them.
 
 use clap::Args;
 
-use crate::cli::app::App;
-use crate::cli::args::{up_to, wait, whole_number};
-use crate::cli::fault::Fault;
+use super::app::App;
+use super::args::{up_to, wait, whole_number};
+use super::fault::Fault;
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::consent::APPROVE_WITHIN_MAX;
 use crate::domain::time::DurationMs;
 
 /// What of a wish comes from flags; `scale` and `plan` take the same.
 #[derive(Debug, Clone, Args)]
-pub(in crate::cli) struct WishArgs {
+pub(super) struct WishArgs {
     /// Why: 1 to 512 characters [env: SCALECTL_REASON]
     #[arg(long, value_name = "TEXT")]
-    pub(in crate::cli) reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// The key that names this wish for ever; minted where none is given
     #[arg(long, value_name = "KEY")]
-    pub(in crate::cli) key: Option<String>,
+    pub(super) key: Option<String>,
     /// The newest intent revision that you know of (0 for none), or latest
     #[arg(long, value_name = "N|latest")]
-    pub(in crate::cli) expect_revision: Option<String>,
+    pub(super) expect_revision: Option<String>,
     /// The count that you believe runs now
     #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(in crate::cli) current_replicas: Option<u64>,
+    pub(super) current_replicas: Option<u64>,
     /// How many attempts this wish may use, 1 to 8
     #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(in crate::cli) max_attempts: Option<u64>,
+    pub(super) max_attempts: Option<u64>,
     /// How long to wait between attempts, up to 1h
     #[arg(long, value_name = "DURATION")]
-    pub(in crate::cli) backoff: Option<DurationMs>,
+    pub(super) backoff: Option<DurationMs>,
     /// A fence of the writer's own
     #[arg(long, value_name = "EPOCH.TOKEN")]
-    pub(in crate::cli) fence: Option<String>,
-    /// How long the fence of this wish lives
-    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "1h")]
-    pub(in crate::cli) valid_for: DurationMs,
+    pub(super) fence: Option<String>,
+    /// How long the fence of this wish lives [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = wait)]
+    pub(super) valid_for: Option<DurationMs>,
     /// Wait behind what is in flight instead of being refused
     #[arg(long)]
-    pub(in crate::cli) queue: bool,
+    pub(super) queue: bool,
     /// End a waiting wish of somebody else
     #[arg(long)]
-    pub(in crate::cli) supersede: bool,
+    pub(super) supersede: bool,
     /// Ask policy to pass the cooldown (action override_cooldown)
     #[arg(long)]
-    pub(in crate::cli) override_cooldown: bool,
+    pub(super) override_cooldown: bool,
     /// Vouch that what is not drained may go
     #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
-    pub(in crate::cli) attest: Option<String>,
+    pub(super) attest: Option<String>,
     /// How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none
     #[arg(long, value_name = "DURATION", value_parser = approve_within, default_value = "24h")]
-    pub(in crate::cli) approve_within: DurationMs,
+    pub(super) approve_within: DurationMs,
     /// Undo this failed wish: it ends as abandoned in the same transaction
     #[arg(long, value_name = "KEY")]
-    pub(in crate::cli) rolls_back: Option<String>,
+    pub(super) rolls_back: Option<String>,
 }
 
 fn approve_within(text: &str) -> Result<DurationMs, String> {
     up_to(APPROVE_WITHIN_MAX, text)
 }
 
+/// How long the fence of a wish lives where nobody says.
+pub(super) const VALID_FOR_DEFAULT: DurationMs = DurationMs::from_secs(3600);
+
 impl WishArgs {
     /// What of a wish the flags say beside its form: the one place, for flags and records alike.
-    pub(in crate::cli) fn applied_to(&self, put: PutIntent) -> PutIntent {
+    pub(super) fn applied_to(&self, put: PutIntent) -> PutIntent {
         PutIntent {
             queue: self.queue,
             supersede: self.supersede,
@@ -74,12 +79,41 @@ impl WishArgs {
     }
 
     /// The wish with the one that it undoes, where it names one.
-    pub(in crate::cli) fn undoing(
-        &self,
-        put: PutIntent,
-        app: &mut App,
-    ) -> Result<PutIntent, Fault> {
+    pub(super) fn undoing(&self, put: PutIntent, app: &mut App) -> Result<PutIntent, Fault> {
         let rolls_back = self.rolls_back.as_deref().map(|word| app.key(word)).transpose()?;
         Ok(PutIntent { rolls_back, ..put })
+    }
+
+    /// The first flag that says what a whole record says itself, or what only a wish from flags is
+    /// held to: beside a record it would be dropped silently.
+    pub(super) fn beside_a_record(&self) -> Option<&'static str> {
+        let Self {
+            reason,
+            key,
+            expect_revision,
+            current_replicas,
+            max_attempts,
+            backoff,
+            fence,
+            valid_for,
+            queue: _,
+            supersede: _,
+            override_cooldown: _,
+            attest: _,
+            approve_within: _,
+            rolls_back: _,
+        } = self;
+        [
+            (reason.is_some(), "--reason"),
+            (key.is_some(), "--key"),
+            (expect_revision.is_some(), "--expect-revision"),
+            (current_replicas.is_some(), "--current-replicas"),
+            (max_attempts.is_some(), "--max-attempts"),
+            (backoff.is_some(), "--backoff"),
+            (fence.is_some(), "--fence"),
+            (valid_for.is_some(), "--valid-for"),
+        ]
+        .into_iter()
+        .find_map(|(is_said, flag)| is_said.then_some(flag))
     }
 }

@@ -1,0 +1,221 @@
+//! One row of `status`: where a service stands, what is known of its target, and the way on.
+
+use super::super::fault::Fault;
+use super::super::view;
+use crate::domain::id::{Replicas, ServiceName};
+use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::service::{Outdated, RegisteredMode};
+use crate::domain::scale::state::ServiceHead;
+use crate::domain::time::Timestamp;
+use crate::ledger::ExecutionFilter;
+use crate::ops::Session;
+
+/// One row: a service and the intent that says where it stands.
+pub(super) struct Row {
+    pub(super) head: ServiceHead,
+    pub(super) execution: Option<Execution>,
+    pub(super) state: &'static str,
+    pub(super) outcome: Option<&'static str>,
+    pub(super) by: Option<String>,
+    pub(super) next: Option<String>,
+    pub(super) need: Option<String>,
+    pub(super) drift: bool,
+    /// Whether what is known of the target is from before a restore.
+    pub(super) is_old: bool,
+    pub(super) seen: Option<Seen>,
+}
+
+pub(super) fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, Fault> {
+    let read = session.ledger.read()?;
+    let heads = read.service_heads()?;
+    let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
+    let unfinished = read.executions(&filter)?;
+    let mut found = Vec::new();
+    for (service, head) in heads {
+        if !services.is_empty() && !services.contains(&service) {
+            continue;
+        }
+        // What is over is shown to whoever names it.
+        if services.is_empty() && head.authority.retired.is_some() {
+            continue;
+        }
+        let mut own: Vec<Execution> = unfinished
+            .iter()
+            .filter(|execution| execution.intent.service == service && execution.is_live())
+            .cloned()
+            .collect();
+        if let Some(wanted) = &head.wanted
+            && own.iter().all(|execution| *execution.key() != wanted.execution_key)
+        {
+            own.extend(read.find_execution(&wanted.execution_key)?);
+        }
+        own.sort_by_key(Execution::revision);
+        found.push((head, own));
+    }
+    drop(read);
+    let mut rows = Vec::new();
+    for (head, own) in found {
+        if own.is_empty() {
+            rows.push(row_of(session, head, None));
+        } else {
+            for execution in own {
+                rows.push(row_of(session, head.clone(), Some(execution)));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The newest that is known of a target's count: a reading, or what a command saw before it.
+pub(super) struct Seen {
+    pub(super) replicas: Replicas,
+    pub(super) ready: Option<Replicas>,
+    pub(super) at: Timestamp,
+}
+
+impl Seen {
+    fn of(head: &ServiceHead) -> Option<Self> {
+        let reading = head.newest_reading.as_ref().map(|reading| Self {
+            replicas: reading.replicas,
+            ready: reading.ready_replicas,
+            at: reading.read_at,
+        });
+        let bound = head.binding.as_ref().and_then(|binding| {
+            let (ready, at) = (binding.ready_replicas, binding.read_at);
+            binding.replicas.map(|replicas| Self { replicas, ready, at })
+        });
+        // Of the same instant the reading says more.
+        match (reading, bound) {
+            (Some(reading), Some(bound)) => {
+                Some(if bound.at > reading.at { bound } else { reading })
+            }
+            (reading, bound) => reading.or(bound),
+        }
+    }
+}
+
+/// What was read before a restore is the word of a history that nobody can ask any more.
+fn is_from_before_a_restore(session: &Session, head: &ServiceHead) -> bool {
+    session.ledger.identity().incarnation > 1
+        && head.binding.as_ref().is_some_and(|binding| binding.outdated == Outdated::ALL)
+}
+
+fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) -> Row {
+    let is_external = head.registration.as_ref().is_some_and(|registration| {
+        matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda)
+    });
+    let wanted = head.wanted.as_ref().map(|wanted| wanted.desired_replicas);
+    let seen = Seen::of(&head);
+    let read = seen.as_ref().map(|seen| seen.replicas);
+    let service = head.registration.as_ref().map(|registration| registration.service.as_str());
+    let is_old = is_from_before_a_restore(session, &head);
+    let unread = service.filter(|_| is_old).map(|service| {
+        let need = format!("{service} (not read since the restore)");
+        (format!("scalectl service bind {service}"), need)
+    });
+    let Some(execution) = execution else {
+        let state = if is_external { "external" } else { "-" };
+        return Row {
+            head,
+            execution: None,
+            state,
+            outcome: None,
+            by: None,
+            next: unread.as_ref().map(|(next, _)| next.clone()),
+            need: unread.map(|(_, need)| need),
+            drift: false,
+            is_old,
+            seen,
+        };
+    };
+    let name = format!("{}@{}", execution.intent.service, execution.revision());
+    let Ways { outcome, next, mut need } = ways(session, &execution, &name);
+    let drift = execution.drift && !is_old
+        || (!is_old
+            && execution.phase.is_finished()
+            && wanted.is_some()
+            && read.is_some()
+            && wanted != read);
+    let wants = if execution.phase.is_finished() { wanted } else { Some(execution.desired()) };
+    if let (true, None, Some(read), Some(wants)) = (drift, &need, read, wants) {
+        need = Some(format!("{} (reads {read}, wants {wants})", execution.intent.service));
+    }
+    let need = need.or_else(|| odd_need(&execution, &name));
+    let (next, need) = match unread {
+        Some(unread) if next.is_none() => (Some(unread.0), need.or(Some(unread.1))),
+        Some(_) | None => (next, need),
+    };
+    let next = next.or_else(|| need.is_some().then(|| format!("scalectl explain {name}")));
+    Row {
+        state: execution.phase.as_str(),
+        by: Some(execution.put_by.actor.to_string()),
+        head,
+        execution: Some(execution),
+        outcome,
+        next,
+        need,
+        drift,
+        is_old,
+        seen,
+    }
+}
+
+/// What a row says of the way on.
+struct Ways {
+    outcome: Option<&'static str>,
+    next: Option<String>,
+    need: Option<String>,
+}
+
+fn ways(session: &Session, execution: &Execution, name: &str) -> Ways {
+    let now = session.now();
+    let key = execution.key();
+    let mut outcome = view::outcome_word(execution);
+    let mut need = None;
+    let next = match &execution.phase {
+        Phase::Proposed { .. } => Some(format!("scalectl approval show {name}")),
+        Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
+            Some("its fence ran out: wish it anew".to_owned())
+        }
+        Phase::Accepted => Some(format!("scalectl actuate {name}")),
+        Phase::Started { call } if session.call_seems_ended(execution, call) => {
+            // Derived, not stored: the next write records it.
+            outcome = Some("unknown");
+            need = Some(format!("{name} (its call has ended without a result)"));
+            Some(format!("scalectl replay {name}"))
+        }
+        Phase::Started { call } if session.call_is_silent(execution, call) => {
+            outcome = Some("unknown");
+            let host = &call.holder.host;
+            need = Some(format!("{name} (no sign of life of its call on {host})"));
+            Some(format!("scalectl replay {name}"))
+        }
+        Phase::Started { .. } => execution.lease.as_ref().map(|held| {
+            let until = held.lease.expires_at.truncated_to_millis();
+            format!("on {} until {until}", held.holder.host)
+        }),
+        Phase::RecoveryPending { pending } => {
+            let age = now.since(execution.updated_at);
+            need = Some(format!("{name} (unknown for {age})"));
+            let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
+            let is_soon = pending.is_quiet(execution.intent.terms.quiet_ms, now);
+            let from = if is_soon { String::new() } else { format!(" (quiet from {quiet})") };
+            Some(format!("scalectl replay {name}{from}"))
+        }
+        Phase::Failed { retry_at } => Some(format!("scalectl actuate {key} (from {retry_at})")),
+        Phase::Succeeded | Phase::Observed => Some(format!("scalectl observe {name} --wait")),
+        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
+            None
+        }
+    };
+    Ways { outcome, next, need }
+}
+
+/// What a person must look at although the state alone does not say so.
+fn odd_need(execution: &Execution, name: &str) -> Option<String> {
+    let is_failure = execution.result.as_ref().is_some_and(|recorded| !recorded.result.scaled());
+    if execution.drift && is_failure {
+        return Some(format!("{name} (failed, and the target is not as it was)"));
+    }
+    execution.rollback_required.then(|| format!("{name} ({})", view::ROLLBACK))
+}
