@@ -194,7 +194,10 @@ fn a_refusal_of_policy_leads_on() {
     let fake = crate::support::fake_actuator();
     bare.run_args(&["actuator", "put", "fake", "--", "/bin/sh", fake.to_str().unwrap()]).exits(0);
     let target = "--cluster a --runtime b --workload web --target-uid c --target-version 1";
-    bare.run(&format!("service put web --max 3 --actuator fake --writer ops {target}")).exits(0);
+    bare.run(&format!(
+        "service put web --max 3 --actuator fake --writer ops --drain none {target}"
+    ))
+    .exits(0);
     let ran = bare.json("scale web=1 --reason x").exits(12);
     let template = pasted(&bare, &ran, 0).exits(0).stdout;
     bare.write("policy.cedar", template);
