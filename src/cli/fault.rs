@@ -227,13 +227,13 @@ const fn exit_of(error: &LedgerError) -> Exit {
 }
 
 fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
-    let exit = exit_of(error);
     if let Some(problem) = unknown_commit(error, context) {
         return problem;
     }
     let facts = context.ledger.iter().map(|ledger| ("ledger".to_owned(), ledger.clone())).collect();
     let problem = |hint: &str| {
-        Problem::ledger(error.code(), exit, error.to_string(), facts, hint).applied(context)
+        let told = Problem::ledger(error.code(), exit_of(error), error.to_string(), facts, hint);
+        Problem { recorded: recorded_of(error, context.recorded), ..told.applied(context) }
     };
     if let Some((hint, line)) = life::advice(error, context) {
         let told = problem(&hint);
@@ -248,16 +248,13 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             problem("nothing was changed; look at it with").run(context.command(&["status"]))
         }
         LedgerError::NameUnknown { .. } => {
-            let problem = problem("it is told after a power cut by");
-            Problem { recorded: Recorded::Unknown, ..problem }.run(context.command(&["status"]))
+            problem("it is told after a power cut by").run(context.command(&["status"]))
         }
         LedgerError::Unconfirmed { .. } => {
-            let problem = problem("run this same line again once a standby is in step");
-            Problem { recorded: Recorded::Unknown, ..problem }.again(context)
+            problem("run this same line again once a standby is in step").again(context)
         }
         LedgerError::MadeUnopened { .. } => {
-            let problem = problem("once its place is in order, look at it with");
-            Problem { recorded: Recorded::Yes, ..problem }.run(context.command(&["status"]))
+            problem("once its place is in order, look at it with").run(context.command(&["status"]))
         }
         LedgerError::Busy { path, .. } => {
             let problem = problem("run this same line again, or wait longer with --lock-timeout");
@@ -297,6 +294,15 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             Recorded::No => "nothing was recorded",
             Recorded::Yes | Recorded::Unknown => "nothing more was recorded",
         })),
+    }
+}
+
+/// What of a ledger that was being made, or waited for a standby, is recorded.
+const fn recorded_of(error: &LedgerError, usual: Recorded) -> Recorded {
+    match error {
+        LedgerError::NameUnknown { .. } | LedgerError::Unconfirmed { .. } => Recorded::Unknown,
+        LedgerError::MadeUnopened { .. } => Recorded::Yes,
+        _ => usual,
     }
 }
 

@@ -19,6 +19,8 @@ use crate::domain::id::{ActuatorName, CommandId};
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::time::{DurationMs, Timestamp};
 
+#[cfg(test)]
+mod authority_rows;
 mod rejection;
 mod rejection_authority;
 mod rejection_facts;

@@ -117,7 +117,7 @@ fn answer(report: &Report, from: Option<&str>) -> Answer {
     }
     for service in &report.services {
         answer = answer.line(format!(
-            "  next       scalectl service bind {service}: its count is from before, and not believed"
+            "  next       scalectl service bind {service}: its count is from before the restore"
         ));
     }
     for key in &report.unknown {

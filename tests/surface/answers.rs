@@ -224,7 +224,7 @@ fn names_alone_are_printed_one_a_line_and_nothing_on_failure() {
 #[test]
 fn an_unknown_word_suggests_a_known_one() {
     let world = World::new();
-    world.run("stauts").exits(2).says("'stauts'").says("'status'");
+    world.run("stauts").exits(2).says("'stauts'").says("did you mean  status");
     world.run("intent shwo k1").exits(2).says("'shwo'").says("'show'");
     world.run("scale web=3 --reson x").exits(2).says("'--reson'").says("'--reason'");
 }

@@ -1,6 +1,6 @@
 //! One of each refusal that rests on a person's word.
 
-use super::{clock, id, number};
+use super::tests::{clock, id, number};
 use crate::domain::id::Replicas;
 use crate::domain::scale::authority::Hold;
 use crate::domain::scale::consent::Unauthorized;

@@ -14,21 +14,21 @@ use crate::domain::scale::rejection::{Difference, MissingFact, Rejection, Target
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::{CurrentIntent, Direction, LastEffect};
 
-fn id<T: std::str::FromStr>(text: &str) -> T
+pub(super) fn id<T: std::str::FromStr>(text: &str) -> T
 where
     T::Err: std::fmt::Debug,
 {
     text.parse().expect("a good id")
 }
 
-fn number<T: TryFrom<u64>>(value: u64) -> T
+pub(super) fn number<T: TryFrom<u64>>(value: u64) -> T
 where
     T::Error: std::fmt::Debug,
 {
     value.try_into().expect("a good number")
 }
 
-fn clock(time: &str) -> Timestamp {
+pub(super) fn clock(time: &str) -> Timestamp {
     id(&format!("2026-11-24T{time}Z"))
 }
 
@@ -341,9 +341,6 @@ fn waits_and_gaps() -> Vec<Rejection> {
     ]
 }
 
-#[path = "authority_rows.rs"]
-mod authority_rows;
-
 fn rejections() -> Vec<Rejection> {
     let mut all = bad_lines();
     all.extend(conflicts());
@@ -351,7 +348,7 @@ fn rejections() -> Vec<Rejection> {
     all.extend(wrong_states());
     all.extend(holds());
     all.extend(answers_of_others());
-    all.extend(authority_rows::rows());
+    all.extend(super::authority_rows::rows());
     all.extend(waits_and_gaps());
     all
 }
