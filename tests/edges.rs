@@ -7,3 +7,4 @@ mod files;
 mod ledgers;
 mod people;
 mod process;
+mod stumbles;

@@ -36,8 +36,14 @@ impl Example {
     }
 
     fn call(&self, request: &Request) -> Output {
+        self.call_by(&[self.interpreter()], request)
+    }
+
+    /// Started by these words, which come before the program.
+    fn call_by(&self, words: &[&str], request: &Request) -> Output {
         #[expect(clippy::disallowed_methods, reason = "the tests are the parent")]
-        let mut child = Command::new(self.interpreter())
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
             .arg(&self.program)
             .env_clear()
             .env("PATH", std::env!("PATH"))
@@ -213,6 +219,67 @@ fn the_fake_does_what_its_script_says() {
         effects = log;
     }
     assert_eq!(fake.apply(&fake.request("k99", 1, 2)), "succeeded 2", "ok is the default");
+}
+
+/// Kills it at each of its openings and writings of files, one after the other, and says how many
+/// there were.
+fn killed_everywhere(script: &str, request: impl Fn(&Example) -> Request) -> usize {
+    let mut kills = 0;
+    for call in ["openat", "write"] {
+        for number in 1..200 {
+            let fake = Example::new("fake.sh");
+            fake.write("script", script);
+            fake.write("capabilities", "lookup\nfence\n");
+            let asked = request(&fake);
+            let trace = format!("trace={call}");
+            let inject = format!("inject={call}:signal=KILL:when={number}");
+            let words = ["strace", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+            let output = fake.call_by(&[&words[..], &["/bin/sh"]].concat(), &asked);
+            if output.status.success() {
+                break;
+            }
+            kills += 1;
+            let at = format!("{call} {number} of {script:?}");
+            let log = fs::read_to_string(fake.dir.path().join("effects.log")).unwrap_or_default();
+            let count = log.lines().last().and_then(|line| line.split(' ').nth(2)).unwrap_or("0");
+            assert_eq!(fake.read().1.to_string(), count, "{at}: the count is that of the log");
+            if let Request::Apply(apply) = &asked {
+                let looked = if log.is_empty() { "never" } else { "applied" };
+                assert_eq!(fake.lookup(apply), looked, "{at}");
+            }
+            // It goes on: a promise and an effect under it.
+            fake.write("script", "ok\nok\nok\n");
+            assert!(fake.fence(&fake.request("k9", 4, 7)).0, "{at}");
+            assert_eq!(
+                fake.apply(&fake.request("k9", 3, 7)),
+                "failed stale_fence for good",
+                "{at}"
+            );
+            assert_eq!(fake.apply(&fake.request("k9", 4, 7)), "succeeded 7", "{at}");
+        }
+    }
+    kills
+}
+
+/// A test kills its processes anywhere, and must then be able to trust the target.
+#[test]
+fn a_kill_anywhere_leaves_a_fake_that_is_whole() {
+    let apply = |fake: &Example| Request::Apply(Box::new(fake.request("k1", 1, 5)));
+    for script in ["ok", "half 4 retryable"] {
+        let kills = killed_everywhere(script, apply);
+        assert!(kills > 12, "{kills} kills are too few to have been everywhere");
+    }
+    let fence = |fake: &Example| {
+        let ApplyRequest { request, ledger, .. } = fake.request("k1", 1, 5);
+        Request::Fence(Box::new(FenceRequest {
+            ledger: Some(ledger),
+            target: request.target,
+            epoch: request.lease.fence.lease_epoch,
+            token: request.lease.fence.fence_token,
+            attempt: request.lease.attempt,
+        }))
+    };
+    assert!(killed_everywhere("ok", fence) > 8);
 }
 
 #[test]

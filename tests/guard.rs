@@ -1,6 +1,7 @@
 //! The guard, with the real binary: who may die, and what is left then.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -145,6 +146,28 @@ fn a_program_that_cannot_start_is_proved_not_started() {
     assert!(matches!(&error, CallError::NotStarted { reason, .. } if reason.contains("no such")));
     let proof = prove_end(&world.calls(), &call_id()).expect("provable");
     assert!(matches!(proof, CallProof::Ended { how: CallEnd::NotStarted(_), .. }), "{proof:?}");
+}
+
+#[test]
+fn a_guard_that_cannot_write_starts_nothing_and_says_why() {
+    let world = World::new();
+    let own = world.file("guard");
+    let script = format!("#!/bin/sh\nulimit -f 0; exec {SCALECTL} \"$@\"\n");
+    fs::write(&own, script).expect("writable");
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).expect("ours");
+    let spec = ChildSpec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), ": >ran".into()],
+        env: vec![],
+        current_dir: Some(world.root.path().to_owned()),
+    };
+    let prepared = PreparedCall::create(&world.calls(), &call_id()).expect("prepared");
+    let limits = Limits::within(DurationMs::from_secs(10));
+    let error = run_guarded(prepared, &own, &spec, b"", &limits, &mut Unwatched);
+    let error = error.expect_err("the guard cannot write");
+    let CallError::NotStarted { reason, .. } = &error else { panic!("{error:?}") };
+    assert!(reason.contains("writing the call file: File too large"), "{reason}");
+    assert!(!world.file("ran").exists());
 }
 
 #[test]

@@ -5,12 +5,13 @@
 
 mod aside;
 mod clock;
-mod deaths;
-mod doctor;
+pub(crate) mod deaths;
+pub(crate) mod doctor;
 mod moves;
 mod since;
 
 use crate::support::World;
+use crate::support::postgres::sqlite_only;
 
 /// A world with one key done and one under a call that has died without an answer.
 fn world_with_open_call() -> World {
@@ -64,8 +65,8 @@ fn a_backup_replaces_only_a_backup_of_its_own_ledger() {
     backup(&world);
     world.run("backup --to b.db").exits(10).says("ledger_exists");
     world.run("backup --to b.db --force").exits(0);
-    let ledger = world.ledger();
-    world.run_args(&["backup", "--force", "--to", ledger.to_str().unwrap()]).exits(10);
+    world.run("--ledger own.db init").exits(0);
+    world.run("backup --force --to own.db").exits(10);
     world.write("notes.txt", "mine");
     world.run("backup --force --to notes.txt").exits(10);
     assert_eq!(std::fs::read(world.path("notes.txt")).unwrap(), b"mine");
@@ -93,6 +94,7 @@ fn a_backup_under_writers_is_one_instant() {
 
 #[test]
 fn a_restored_ledger_is_above_all_that_was_lost() {
+    sqlite_only!("a backup is restored to a file");
     let world = world_with_open_call();
     backup(&world);
     let before = world.json("--ledger b.db log --limit 1000").exits(0);
@@ -123,6 +125,7 @@ fn a_restored_ledger_is_above_all_that_was_lost() {
 
 #[test]
 fn a_call_that_the_backup_shows_under_way_is_unknown_after_the_restore() {
+    sqlite_only!("a backup is restored to a file");
     let mut world = world_with_open_call();
     world.set("SCALECTL_TEST_CRASH", "after_answer#1");
     world.run("actuate k2");
@@ -140,6 +143,7 @@ fn a_call_that_the_backup_shows_under_way_is_unknown_after_the_restore() {
 
 #[test]
 fn a_damaged_backup_is_refused_whole() {
+    sqlite_only!("a backup is restored to a file");
     let world = World::with_fake();
     world.run("scale web=2 --reason first --key k1").exits(0);
     backup(&world);
@@ -170,6 +174,7 @@ fn a_damaged_backup_is_refused_whole() {
 
 #[test]
 fn a_backup_of_another_ledger_replaces_nothing() {
+    sqlite_only!("a backup is restored to a file");
     let (world, other) = (World::with_fake(), World::with_fake());
     backup(&other);
     std::fs::copy(other.path("b.db"), world.path("o.db")).unwrap();
@@ -215,4 +220,58 @@ fn tables_are_brought_up_only_on_purpose() {
     for line in ["status", "ledger migrate", "scale web=1 --reason no"] {
         world.run(line).exits(21).says("ledger_newer");
     }
+}
+
+/// A ledger of the first release, under a program that knows newer tables.
+fn world_with_first_release() -> World {
+    let mut world = World::new();
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v1.db");
+    let ledger = world.write("v1.db", std::fs::read(fixture).expect("a fixture"));
+    world.set("SCALECTL_LEDGER", ledger.to_str().expect("UTF-8"));
+    world
+}
+
+#[test]
+fn a_ledger_of_the_first_release_is_brought_up_and_keeps_its_history() {
+    let mut world = world_with_first_release();
+    let (log, heads) = (world.json("log --limit 1000"), world.json("verify").exits(0).at("/heads"));
+    assert!(heads.as_array().unwrap().len() > 1, "{heads}");
+    world.set("SCALECTL_TEST_SCHEMA", "1");
+    for line in ["status", "verify", "clock accept --all --reason x"] {
+        world.run(line).exits(21).says("scalectl ledger migrate");
+    }
+    let ran = world.json("ledger migrate").exits(0);
+    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (1.into(), 2.into()));
+    assert_eq!(world.json("verify").exits(0).at("/heads"), heads);
+    assert_eq!(world.json("log --limit 1000").at("/events"), log.at("/events"));
+    // And it is written to, above its history.
+    world.run("intent withdraw k-2 --supersede --reason on").exits(0);
+    let kept = world.write("heads.json", serde_json::to_string(&heads).unwrap());
+    world.run_args(&["verify", "--since", kept.to_str().unwrap()]).exits(0);
+    world.unset("SCALECTL_TEST_SCHEMA");
+    world.run("status").exits(21).says("ledger_newer");
+}
+
+#[test]
+fn local_refuses_what_was_copied_from_a_ledger_before_it_was_restored() {
+    sqlite_only!("a file is copied behind the ledger");
+    let world = World::with_local();
+    world.run("scale web=1 --reason first --key k1").exits(0);
+    world.run("backup --to b.db").exits(0);
+    for end in ["", "-wal"] {
+        let of = |path: std::path::PathBuf| format!("{}{end}", path.display());
+        std::fs::copy(of(world.ledger()), of(world.path("old.db"))).unwrap();
+    }
+    world.run("restore --from b.db --replace --reason lost").exits(0);
+    world.run("scale web=2 --reason on --key k2").exits(0);
+    // The copy knows nothing of it, and its own rules let it try.
+    let ran = world.json("--ledger old.db scale web=3 --reason old --key k3 --timeout 20s");
+    let read = world.json("service bind web").exits(0);
+    assert_eq!(read.at("/service/binding/replicas"), 2, "nothing was changed: {ran:#?}");
+    // The target's own refusal is the end of that wish, recorded in the copy alone.
+    assert_eq!((ran.code, ran.at("/applied")), (Some(17), "no".into()), "{ran:#?}");
+    assert_eq!(ran.at("/execution/result/error_code"), "other_ledger", "{ran:#?}");
+    world.run("--ledger old.db verify").exits(0);
+    // The one that was restored goes on.
+    world.run("scale web=0 --reason end --key k4").exits(0);
 }

@@ -240,7 +240,7 @@ fn a_walk_that_goes_otherwise_is_seen() {
 #[test]
 fn the_table_is_right_about_one_walk_of_every_kind() {
     let words = [
-        "put 0 3 ok; acquire 0 3 ok; actuate 0 3 refused; observe 0 3 ok; actuate 0 3 ok; \
+        "put 0 3 ok; acquire 0 3 ok; put 1 2 ok; actuate 0 3 refused; observe 0 3 ok; actuate 0 3 ok; \
          observe 0 3 ok; observe 0 3 ok; outsider 0 1 ok; observe 0 1 ok; put 1 2 ok; \
          actuate 1 2 ok; observe 0 3 ok",
         "put 0 3 ok; actuate 0 3 lost; put 1 2 ok; queue 1 2 ok; actuate 1 2 ok; \

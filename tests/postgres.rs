@@ -7,6 +7,7 @@ mod cut_life;
 mod cuts;
 mod decided;
 mod hosts;
+mod life;
 mod lost;
 mod moves;
 mod pooler;

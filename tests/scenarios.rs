@@ -127,7 +127,8 @@ impl Stage {
             ["count", count] => {
                 let version = self.world.fake_dir().join("version");
                 let text = std::fs::read_to_string(&version).unwrap_or_else(|_| "1".to_owned());
-                let next = text.trim().parse::<u64>().expect("a version") + 1;
+                let last = text.lines().last().expect("a version");
+                let next = last.parse::<u64>().expect("a version") + 1;
                 std::fs::write(version, format!("{next}\n")).expect("ours");
                 std::fs::write(self.world.fake_dir().join("count"), format!("{count}\n"))
                     .expect("ours");

@@ -9,18 +9,22 @@
 //! ended <how> <wall clock in microseconds>    when the group is empty
 //! ```
 //!
+//! The room for those lines is taken before anything is recorded: a disk that is full refuses the
+//! call, and not the guard in its middle.
+//!
 //! Invariant: the lock is held exactly as long as the parent prepares or the guard lives. After
 //! any crash of either, [`prove_end`] ends what is left; it means nothing on another host or boot,
 //! which the caller rules out ([`super::host::whereabouts`]).
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use super::error::CallError;
 use super::host::{Deadline, wall_now};
@@ -29,10 +33,12 @@ use crate::domain::id::CallId;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::files;
 
-/// Far more than the three lines of a guard.
-const FILE_BYTES_MAX: u64 = 16 * 1024;
-/// The longest reason that a guard writes for not starting the actuator.
-const REASON_BYTES_MAX: usize = 1024;
+mod lines;
+
+pub(super) use lines::{Verdict, ended_line, read};
+
+/// What a guard may write at most, with a torn line and the longest reason; a page.
+const ROOM_BYTES: u64 = 4096;
 /// How long [`prove_end`] kills what is left before it says that it cannot.
 const KILL_MS_MAX: u64 = 5000;
 /// How long it waits for another prover of the same call.
@@ -101,6 +107,11 @@ impl PreparedCall {
         })?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|error| failed("locking the call file", &path)(error.into()))?;
+        if let Err(error) = take_room(&file) {
+            // It proves nothing yet; what cannot be removed is swept later.
+            let _ = fs::remove_file(&path);
+            return Err(failed("taking room in the call file", &path)(error));
+        }
         Ok(Self { dir: dir.to_owned(), call_id: call_id.clone(), file })
     }
 
@@ -112,6 +123,22 @@ impl PreparedCall {
     /// The directory, and the file with the lock.
     pub(super) fn into_parts(self) -> (PathBuf, CallId, File) {
         (self.dir, self.call_id, self.file)
+    }
+}
+
+/// Takes the room that the guard will need, or says why there is none. The file stays empty.
+fn take_room(mut file: &File) -> io::Result<()> {
+    // The limit is on where a file ends, and room beyond its end is not asked for it.
+    if getrlimit(Resource::Fsize).current.is_some_and(|most| most < ROOM_BYTES) {
+        return Err(Errno::FBIG.into());
+    }
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, ROOM_BYTES) {
+        // A file system that keeps no room can still say whether it takes a write now.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            file.write_all(&[b' '; 4096])?;
+            file.set_len(0)
+        }
+        taken => Ok(taken?),
     }
 }
 
@@ -278,117 +305,6 @@ fn try_lock(file: &File, how: FlockOperation, path: &Path) -> Result<bool, CallE
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(failed("locking the call file", path)(error.into())),
     }
-}
-
-/// What a call file says, in whole lines.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Content {
-    session: Option<Session>,
-    group: Option<i32>,
-    ended: Option<(Timestamp, CallEnd)>,
-    whole_bytes: u64,
-}
-
-pub(super) enum Verdict {
-    Ended(Timestamp, CallEnd),
-    Unproved(Session, Option<i32>),
-}
-
-impl Content {
-    pub(super) fn verdict(self: &Content) -> Verdict {
-        match (&self.ended, self.session) {
-            (Some((at, how)), _) => Verdict::Ended(*at, how.clone()),
-            (None, Some(session)) => Verdict::Unproved(session, self.group),
-            (None, None) => Verdict::Ended(
-                wall_now(),
-                CallEnd::NotStarted("its parent or guard ended before".to_owned()),
-            ),
-        }
-    }
-}
-
-pub(super) fn read(file: &mut File, path: &Path) -> Result<Content, CallError> {
-    let nonsense =
-        |line, why: &str| CallError::Nonsense { path: path.to_owned(), line, why: why.to_owned() };
-    let mut bytes = Vec::new();
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    let read = read.map_err(failed("reading the call file", path))? as u64;
-    if read > FILE_BYTES_MAX {
-        return Err(nonsense(1, "it is far too long"));
-    }
-    parse(&bytes).map_err(|(line, why)| nonsense(line, why))
-}
-
-/// A last line without its end is torn and counts for nothing: the guard acts only on whole ones.
-fn parse(bytes: &[u8]) -> Result<Content, (usize, &'static str)> {
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let mut content = Content { whole_bytes: whole as u64, ..Content::default() };
-    for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let at = index + 1;
-        let line = std::str::from_utf8(line).map_err(|_| (at, "it is not UTF-8"))?;
-        let line = line.trim_end_matches('\n');
-        if content.ended.is_some() {
-            return Err((at, "nothing may follow the end"));
-        }
-        if let Some(rest) = line.strip_prefix("session ") {
-            let (id, leader_start_ticks) = parse_pair(rest).ok_or((at, "a pid and a time"))?;
-            let session = Session { id, leader_start_ticks };
-            if content.session.replace(session).is_some() {
-                return Err((at, "a second session"));
-            }
-        } else if let Some(rest) = line.strip_prefix("group ") {
-            // Torn by a full disk: the session leads to what it would have named.
-            let Some((id, _)) = parse_pair(rest) else { continue };
-            if content.session.is_none() || content.group.replace(id).is_some() {
-                return Err((at, "a group out of place"));
-            }
-        } else if let Some(rest) = line.strip_prefix("ended ") {
-            content.ended = Some(parse_end(rest).ok_or((at, "no known kind of end"))?);
-        } else if content.session.is_none() || !"group ".starts_with(line) {
-            return Err((at, "no known kind of line"));
-        }
-    }
-    Ok(content)
-}
-
-fn parse_pair(text: &str) -> Option<(i32, u64)> {
-    let (id, ticks) = text.split_once(' ')?;
-    let id = id.parse().ok().filter(|id| *id > 1)?;
-    Some((id, ticks.parse().ok()?))
-}
-
-fn parse_end(text: &str) -> Option<(Timestamp, CallEnd)> {
-    let (how, micros) = text.rsplit_once(' ')?;
-    let at = Timestamp::from_micros(micros.parse().ok()?)?;
-    let how = match how.split_once(' ').unwrap_or((how, "")) {
-        ("exit", code) => CallEnd::Exited(code.parse().ok()?),
-        ("signal", signal) => CallEnd::Signalled(signal.parse().ok()?),
-        ("spawn_failed", reason) => CallEnd::NotStarted(reason.to_owned()),
-        ("deadline", "") => CallEnd::Deadline,
-        ("orphaned", "") => CallEnd::Orphaned,
-        ("killed", "") => CallEnd::Killed,
-        _ => return None,
-    };
-    Some((at, how))
-}
-
-/// The line that says how a call ended.
-pub(super) fn ended_line(how: &CallEnd, at: Timestamp) -> String {
-    let how = match how {
-        CallEnd::Exited(code) => format!("exit {code}"),
-        CallEnd::Signalled(signal) => format!("signal {signal}"),
-        CallEnd::Deadline => "deadline".to_owned(),
-        CallEnd::Orphaned => "orphaned".to_owned(),
-        CallEnd::Killed => "killed".to_owned(),
-        CallEnd::NotStarted(reason) => format!("spawn_failed {}", one_line(reason)),
-    };
-    format!("ended {how} {}\n", at.as_micros())
-}
-
-fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    line.truncate(line.floor_char_boundary(REASON_BYTES_MAX));
-    line
 }
 
 #[cfg(test)]

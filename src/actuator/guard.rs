@@ -65,7 +65,14 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> u8 {
             crash::hit(CrashPoint::GuardBeforeEnded);
             match guard.write(&ended_line(&how, wall_now())) {
                 Ok(()) => EXIT_OK,
-                Err(_) => EXIT_INTERNAL,
+                Err(error) => {
+                    // Nobody else has stderr where nothing was started, and the parent reads it
+                    // then: without it the file would only say that something has ended.
+                    if let CallEnd::NotStarted(why) = how {
+                        let _ = writeln!(io::stderr(), "{why}; its end: {error}");
+                    }
+                    EXIT_INTERNAL
+                }
             }
         }
         Err(why) => {

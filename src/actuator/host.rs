@@ -85,9 +85,20 @@ pub fn host_key() -> Result<HostKey, HostError> {
     let namespace = fs::metadata("/proc/self/ns/pid")
         .map_err(|source| HostError { what: "the process namespace", source })?
         .ino();
-    format!("{}:{}:{namespace}", machine_id()?, boot.trim())
+    key_of(&machine_id()?, &boot, namespace)
+}
+
+/// The key of a machine, the text of a boot id and the number of a namespace.
+pub fn key_of(machine: &str, boot: &str, namespace: u64) -> Result<HostKey, HostError> {
+    format!("{machine}:{}:{namespace}", boot.trim())
         .parse()
         .map_err(|error| HostError { what: "the host key", source: std::io::Error::other(error) })
+}
+
+/// The id in a text in the form of machine-id(5); none where it is not one.
+pub fn machine_of(text: &str) -> Option<&str> {
+    let id = text.trim();
+    (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
 }
 
 fn machine_id() -> Result<String, HostError> {
@@ -96,8 +107,7 @@ fn machine_id() -> Result<String, HostError> {
     }
     for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
         let Ok(text) = fs::read_to_string(path) else { continue };
-        let id = text.trim();
-        if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if let Some(id) = machine_of(&text) {
             return Ok(id.to_owned());
         }
     }

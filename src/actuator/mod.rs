@@ -15,11 +15,11 @@ pub mod guard;
 pub mod guarded;
 pub mod host;
 pub mod process;
+pub mod procfs;
 pub mod protocol;
 pub mod signals;
 
 mod pipes;
-mod procfs;
 mod supervise;
 
 pub use process::protect_descriptors;

@@ -9,20 +9,20 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// What we need of `/proc/PID/stat` (proc(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
+pub struct Stat {
     /// The process.
-    pub(super) pid: i32,
+    pub pid: i32,
     /// The process group.
-    pub(super) group: i32,
+    pub group: i32,
     /// The session.
-    pub(super) session: i32,
+    pub session: i32,
     /// The start time in clock ticks since the boot.
-    pub(super) start_ticks: u64,
+    pub start_ticks: u64,
     /// Whether it has ended and only waits to be reaped. A dead main thread with living others
     /// looks like a zombie too, but still has more than one thread.
-    pub(super) dead: bool,
+    pub dead: bool,
     /// Whether it is stopped, by job control or by a tracer: it does nothing until it is continued.
-    pub(super) stopped: bool,
+    pub stopped: bool,
 }
 
 /// One session as long as it is the same one: its id may be used again by a later process.
@@ -57,7 +57,8 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
-fn parse(text: &[u8]) -> Option<Stat> {
+/// Reads that line, whatever stands there: none where it is not one.
+pub fn parse(text: &[u8]) -> Option<Stat> {
     // The name stands in parentheses and may hold anything, so what follows the last one counts.
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     let pid = std::str::from_utf8(text.split(|byte| *byte == b' ').next()?).ok()?;

@@ -145,9 +145,17 @@ pub fn installed() -> Option<&'static Signals> {
 
 /// The ignored signals of this process, one bit each (proc(5), `SigIgn`); none if unreadable.
 fn ignored_mask() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    let status = std::fs::read("/proc/self/status").unwrap_or_default();
+    ignored_of(&status)
+}
+
+/// The same from the text of `/proc/PID/status`, whatever stands there: the name of a process need
+/// not be UTF-8.
+pub fn ignored_of(status: &[u8]) -> u64 {
+    let mut lines = status.split(|byte| *byte == b'\n');
+    let mask = lines.find_map(|line| line.strip_prefix(b"SigIgn:"));
+    let mask = mask.and_then(|mask| std::str::from_utf8(mask).ok());
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

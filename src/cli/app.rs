@@ -10,6 +10,7 @@ use super::args::{up_to, whole_number};
 use super::chosen::{Chosen, note_clear_text};
 use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
+use super::passwd::os_user;
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
 use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
@@ -383,16 +384,4 @@ fn no_home(variable: &str) -> Fault {
 fn own_exe() -> Result<PathBuf, Fault> {
     std::env::current_exe()
         .map_err(|error| Fault::host(format!("this binary cannot be found: {error}")))
-}
-
-/// The name of a user id, from `/etc/passwd`; the number where there is none.
-pub(crate) fn os_user(uid: u32) -> String {
-    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let found = table.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        let id: u32 = fields.nth(1)?.parse().ok()?;
-        (id == uid && !name.is_empty()).then(|| name.to_owned())
-    });
-    found.unwrap_or_else(|| format!("uid-{uid}"))
 }

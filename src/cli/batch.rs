@@ -3,8 +3,10 @@
 //! Owns the order of things outside: no line is read while a transaction is open, and no answer is
 //! printed before the commit that it tells of.
 
+pub mod document;
 mod input;
 mod line;
+pub mod lines;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,8 +28,9 @@ use crate::ledger::LedgerError;
 use crate::ops::OpError;
 use crate::ops::batch::{Done, batch};
 use crate::ops::report::Report;
-use input::{Input, Raw};
+use input::Input;
 use line::{Line, Parser};
+use lines::Raw;
 
 pub(super) const NOUN: Noun = Noun {
     name: "batch",

@@ -1,24 +1,16 @@
 //! Which ledger a line is about: by a flag, the environment, a name of `config.toml`, or by default.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::app::{App, os_user};
+use super::app::App;
+use super::config::Config;
 use super::escape::without_password;
 use super::fault::Fault;
+use super::passwd::os_user;
 use crate::files;
 use crate::ledger::{Location, ServerAddress, Surroundings};
 use crate::ops::session::Session;
-
-/// The shape of `config.toml`.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    /// Names of ledgers.
-    #[serde(default)]
-    ledgers: BTreeMap<String, String>,
-}
 
 /// What is said where a ledger is reached without TLS.
 pub(super) fn note_clear_text(session: &mut Session, location: &Location) {
@@ -111,9 +103,9 @@ impl App {
                 ));
             }
         };
-        let config: Config = toml::from_str(&text).map_err(|error| {
+        let config = Config::read(&text).map_err(|error| {
             Fault::usage("config_invalid", format!("{}: {error}", file.display()))
         })?;
-        Ok(config.ledgers.get(word).cloned())
+        Ok(config.ledger(word).map(str::to_owned))
     }
 }

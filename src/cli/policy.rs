@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
-use super::app::{App, os_user};
+use super::app::App;
 use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
+use super::passwd::os_user;
 use super::problem::Problem;
 use super::record::read_bounded;
 use super::scale::wish_of;

@@ -9,11 +9,13 @@ use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use super::problem::Problem;
 use super::{plan, view};
 use crate::domain::id::{ControllerId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
+use crate::ops::OpError;
 use crate::ops::carry::CarryOptions;
 use crate::ops::report::{Effect, Report};
 use crate::ops::resume::Wished;
@@ -71,8 +73,7 @@ enum WaitWord {
 pub(super) fn wish_of(word: &str) -> Result<(ServiceName, u64), Fault> {
     let refuse = || {
         Fault::from(
-            super::problem::Problem::usage("invalid_wish", format!("{word:?} is no wish"))
-                .hint(how_to_wish(word)),
+            Problem::usage("invalid_wish", format!("{word:?} is no wish")).hint(how_to_wish(word)),
         )
     };
     let (name, count) = word.split_once('=').ok_or_else(refuse)?;
@@ -133,15 +134,30 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 /// A fault of a line whose wish is recorded and has not started: it waits, and a later line would
 /// carry it out.
 fn with_waiting_wish(app: &mut App, fault: Fault, key: &ExecutionKey) -> Fault {
+    let was_interrupted = matches!(fault, Fault::Op(OpError::Interrupted { .. }));
+    let key = match &fault {
+        // A line without a key may have gone on with an earlier wish of its own.
+        Fault::Op(OpError::Interrupted { key: Some(own), .. }) => &own.clone(),
+        Fault::Op(_) | Fault::Problem(_) => key,
+    };
     let has_put = app.opened().is_some_and(|session| session.recorded);
-    let waiting = app.session().ok().filter(|_| has_put);
+    let waiting = app.session().ok().filter(|_| has_put || was_interrupted);
     let waiting = waiting.and_then(|session| session.load(key).ok());
     let problem = app.problem(fault);
     let Some((_, execution)) = waiting.filter(|(_, own)| own.phase == Phase::Accepted) else {
         return problem.into();
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
-    let withdraw = app.problem_context().command(&["intent", "withdraw", &name]);
+    let context = app.problem_context();
+    let withdraw = context.command(&["intent", "withdraw", &name]);
+    let problem = if was_interrupted {
+        // Nothing has started, so there is nothing for a replay to find out.
+        Problem { next: Vec::new(), ..problem }
+            .hint("nothing has started: run this same line again")
+            .again(&context)
+    } else {
+        problem
+    };
     problem
         .fact("waits", format!("{name} is recorded and waits; the last line below takes it back"))
         .run(withdraw)

@@ -19,6 +19,13 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
     let name = name_of(execution);
     let what = format!("{name} ({})", change_of(execution));
     let problem = match (exit, &execution.phase) {
+        // Whoever asks what became of it must not read that something was done.
+        (Exit::NotYet, Phase::Accepted) => {
+            Problem::new("not_started", exit, format!("{what} is recorded and has not started"))
+                .hint("replay starts no wish: carry it out with the first, or take it back with")
+                .run(c.command(&["actuate", key]))
+                .run(c.command(&["intent", "withdraw", key]))
+        }
         (Exit::Ok | Exit::NotYet, _) => return None,
         (Exit::Diverged, Phase::Verified { cause: None } | Phase::Superseded { .. }) => {
             return Some(not_current(report, &name, &c));
@@ -32,15 +39,7 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
             return Some(unknown(app, execution, pending, &what, &c));
         }
         (Exit::Failed, Phase::Verified { cause }) => {
-            let cause = match cause {
-                Some(FailureCause::Terminal) | None => "trying again does not help",
-                Some(FailureCause::Mismatch) => "with another count",
-                Some(FailureCause::Exhausted) => "no attempt is left",
-                Some(FailureCause::Abandoned) => "it was abandoned",
-                Some(FailureCause::Overtaken) => "a newer intent overtook it",
-                Some(FailureCause::FenceOver) => "its fence ran out",
-            };
-            Problem::new("failed", exit, format!("{what} failed: {cause}"))
+            Problem::new("failed", exit, format!("{what} failed: {}", cause_text(*cause)))
                 .hint("look at it, then make a new wish under a new key")
                 .run(c.command(&["explain", key]))
         }
@@ -81,6 +80,17 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
             .run(c.command(&["explain", key])),
     };
     Some(with_result(problem, execution))
+}
+
+const fn cause_text(cause: Option<FailureCause>) -> &'static str {
+    match cause {
+        Some(FailureCause::Terminal) | None => "trying again does not help",
+        Some(FailureCause::Mismatch) => "with another count",
+        Some(FailureCause::Exhausted) => "no attempt is left",
+        Some(FailureCause::Abandoned) => "it was abandoned",
+        Some(FailureCause::Overtaken) => "a newer intent overtook it",
+        Some(FailureCause::FenceOver) => "its fence ran out",
+    }
 }
 
 fn name_of(execution: &Execution) -> String {

@@ -259,8 +259,12 @@ pub(crate) fn step_exit(report: &Report) -> Exit {
     exit_of(standing::of_step(&report.execution))
 }
 
-/// The exit of `replay`: what has succeeded is not yet confirmed.
+/// The exit of `replay`: what has succeeded is not yet confirmed, and it never starts what is only
+/// accepted.
 pub(crate) fn recovered_exit(report: &Report) -> Exit {
+    if matches!(report.execution.phase, Phase::Accepted) {
+        return Exit::NotYet;
+    }
     exit_of(standing::of_observe(&report.execution))
 }
 

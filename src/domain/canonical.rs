@@ -2,8 +2,11 @@
 //!
 //! Out (seed 000, *Canonical digests*): keys sorted at every level, no spaces, everything outside
 //! printable ASCII as `\uXXXX` with lower-case hex digits and surrogate pairs. In: duplicate keys,
-//! numbers past 2^53 − 1, more than one document, bytes that are not UTF-8, U+0000 and documents
-//! over the size bound are refused, because two readers would understand them differently.
+//! numbers past 2^53 − 1, more than one document, bytes that are not UTF-8, U+0000, a list in the
+//! place of an object and documents over the size bound are refused, because two readers would
+//! understand them differently.
+
+mod named;
 
 use std::fmt;
 use std::io;
@@ -12,6 +15,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, V
 use serde::{Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use self::named::Named;
 use super::digest::Digest;
 use super::id::NUMBER_MAX;
 
@@ -70,7 +74,7 @@ pub fn read_document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DocumentErr
 
 /// Reads a strict value as a given shape; the error names the member.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError> {
-    serde_path_to_error::deserialize(value).map_err(|error| DocumentError::Shape {
+    serde_path_to_error::deserialize(Named(value)).map_err(|error| DocumentError::Shape {
         path: error.path().to_string(),
         problem: error.inner().to_string(),
     })

@@ -24,6 +24,7 @@
 //! Network file systems are refused, because locks do not hold there. A new directory has mode
 //! 0700, the files 0600. `docs/ledger.md` says all of this for users.
 
+mod ahead;
 mod columns;
 mod error;
 pub mod life;
@@ -47,11 +48,12 @@ pub use error::{ErrorClass, LedgerError};
 pub use postgres::{AddressError, ServerAddress, Surroundings};
 pub use reach::Reach;
 pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
+pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
 pub use write::{Committed, WriteTxn};
 
-use crate::domain::id::{CommandId, LedgerId};
+use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
 use crate::domain::registry::{RegistryBody, RegistryEvent};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -254,10 +256,23 @@ impl Ledger {
         command_id: CommandId,
         reach: Reach,
     ) -> Result<WriteTxn<'_>, LedgerError> {
+        self.write_about(command_id, reach, &[])
+    }
+
+    /// The same, and tells which keys it will be about.
+    pub fn write_about(
+        &mut self,
+        command_id: CommandId,
+        reach: Reach,
+        keys: &[ExecutionKey],
+    ) -> Result<WriteTxn<'_>, LedgerError> {
         if let Some(command_id) = self.poisoned_by.clone() {
             return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
         }
-        let txn = self.write_unchecked(command_id, reach)?;
+        let services = reach.named_services();
+        self.engine.begin_write_ahead(&reach.locks(), &ahead::of_write(&services, keys))?;
+        drop(services);
+        let txn = WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach);
         txn.check_writable()?;
         Ok(txn)
     }

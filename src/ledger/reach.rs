@@ -65,6 +65,15 @@ impl Reach {
         self.is_everything || self.alone.contains(stream)
     }
 
+    /// The services among the chains, with the names of these.
+    pub(super) fn named_services(&self) -> Vec<(&ServiceName, String)> {
+        let named = self.alone.iter().filter_map(|stream| match stream {
+            Stream::Service(name) => Some((name, stream.to_string())),
+            Stream::Registry | Stream::Policy | Stream::Refusals => None,
+        });
+        named.collect()
+    }
+
     /// The locks, in their order.
     pub(super) fn locks(&self) -> Vec<Lock> {
         let lock =

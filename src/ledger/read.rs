@@ -102,36 +102,7 @@ impl ReadTxn<'_> {
         })
     }
 
-    /// The same with the stored versions; version 0 is a service that is not there yet.
-    pub(super) fn load(
-        &self,
-        service: &ServiceName,
-        keys: &[ExecutionKey],
-    ) -> Result<(Versioned<ServiceHead>, Vec<Versioned<Execution>>), LedgerError> {
-        let mut head = Versioned { version: 0, value: ServiceHead::default() };
-        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
-            let place = || format!("service {service}");
-            head =
-                Versioned { version: row.int(0)?, value: json(self.path(), place, row.text(1)?)? };
-            Ok(ControlFlow::Break(()))
-        })?;
-        let mut found =
-            self.find_executions(sql::READ_UNFINISHED, &[Value::Text(service.as_str())], None)?;
-        let current = head.value.current.as_ref().map(|current| &current.execution_key);
-        for key in current.into_iter().chain(keys) {
-            if found.iter().all(|known| known.value.key() != key) {
-                let named = self.find_executions(
-                    sql::READ_EXECUTION,
-                    &[Value::Text(key.as_str())],
-                    Some(1),
-                )?;
-                found.extend(named.into_iter().filter(|it| it.value.intent.service == *service));
-            }
-        }
-        Ok((head, found))
-    }
-
-    fn find_executions(
+    pub(super) fn find_executions(
         &self,
         statement: Statement,
         values: &[Value<'_>],

@@ -90,6 +90,22 @@ pub(super) enum Value<'a> {
     OptionalText(Option<&'a str>),
 }
 
+/// A statement with what is bound to it.
+#[derive(Debug, Clone)]
+pub(super) struct Bound<'a> {
+    /// The statement.
+    pub(super) statement: Statement,
+    /// Its values, by number.
+    pub(super) values: Vec<Value<'a>>,
+}
+
+impl<'a> Bound<'a> {
+    /// A statement and its values.
+    pub(super) fn new<const N: usize>(statement: Statement, values: [Value<'a>; N]) -> Self {
+        Self { statement, values: values.into() }
+    }
+}
+
 /// One row of an answer; columns count from 0. A column of another type is an error: the database
 /// was changed by somebody else.
 pub(super) trait Row {
@@ -113,6 +129,16 @@ pub(super) trait Engine: Send {
     /// Begins a transaction that excludes every other writer of the locked chains, waiting up to
     /// the lock timeout for each. An engine with one writer at a time needs no names.
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError>;
+    /// The same, and tells what will be asked for first: see [`Engine::look_ahead`].
+    fn begin_write_ahead(&self, locks: &[Lock], _: &[Bound<'_>]) -> Result<(), LedgerError> {
+        self.begin_write(locks)
+    }
+    /// Tells what will be asked for next. An engine to which every question is a journey asks all
+    /// of it in one, and answers from that until something is changed. To an engine at hand it is
+    /// nothing.
+    fn look_ahead(&self, _: &[Bound<'_>]) -> Result<(), LedgerError> {
+        Ok(())
+    }
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.
     fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
     /// Whether this is a backup, which takes no writes.
@@ -138,6 +164,10 @@ pub(super) trait Engine: Send {
     fn rollback(&self);
     /// Runs a statement that changes rows, and counts them.
     fn exec(&self, statement: Statement, values: &[Value<'_>]) -> Result<u64, LedgerError>;
+    /// Runs statements that change rows, in this order, and counts the rows of each.
+    fn exec_all(&self, writes: &[Bound<'_>]) -> Result<Vec<u64>, LedgerError> {
+        writes.iter().map(|write| self.exec(write.statement, &write.values)).collect()
+    }
     /// Runs a statement that answers rows.
     fn each(
         &self,

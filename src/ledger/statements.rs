@@ -36,7 +36,7 @@ pub(super) const READ_STREAM_HEAD: Statement = Statement::few(
 pub(super) const INSERT_EVENT: Statement = Statement::few(
     "append an event to",
     "INSERT INTO event (stream, sequence, command_id, at, kind, execution_key, body, hash)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING position",
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 );
 
 pub(super) const READ_SERVICE: Statement =
@@ -111,11 +111,13 @@ pub(super) const READ_INTENT_OWNER: Statement = Statement::few(
            WHERE intent_id = $1 AND intent_revision = $2 AND dry_run = 0",
 );
 
+/// The position is looked up, so that nobody waits for what the engine has given out.
 pub(super) const INSERT_EXECUTION: Statement = Statement::few(
     "write an execution of",
     "INSERT INTO execution (position, execution_key, service, intent_id, intent_revision,
                                   dry_run, live, unfinished, state, version, document)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+           VALUES ((SELECT position FROM event WHERE stream = $1 AND sequence = $2),
+                   $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
 );
 
 pub(super) const UPDATE_EXECUTION: Statement = Statement::few(

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::error::OpError;
-use super::intent_put::with_ledger_facts;
+use super::intent_put::{ended_by, with_ledger_facts};
 use super::lease_acquire::acquire;
 use super::report::Report;
 use super::session::{Notice, Place, Session};
@@ -99,7 +99,7 @@ pub fn batch(
         Err((count, error)) => return Ok(all_failed(&ids[..count], |id| of_line(&error, id))),
     };
     for (line, notices) in lines.iter_mut().zip(notices) {
-        line.notices = notices;
+        line.notices.extend(notices);
     }
     let (refused, rows): (Vec<usize>, Vec<_>) = refusals.into_iter().unzip();
     session.keep_refusals(&rows);
@@ -119,7 +119,7 @@ fn carry_out(
     txn: &mut WriteTxn<'_>,
     with: &mut Deciding<'_>,
     place: &Place,
-) -> Result<Report, Undecided> {
+) -> Result<(Report, Vec<Notice>), Undecided> {
     let (key, decided) = match order {
         Order::Put(put) => {
             let (key, service) = (put.key().clone(), put.service.clone());
@@ -144,7 +144,8 @@ fn carry_out(
             (key, decided)
         }
     };
-    Ok(Report::of_decided(decided, &key)?)
+    let notices = ended_by(&decided.events, &decided.state);
+    Ok((Report::of_decided(decided, &key)?, notices))
 }
 
 impl Named {
@@ -211,8 +212,12 @@ impl Session {
             let command_id = ids[at].clone();
             let place = &self.place;
             let done = txn.part(command_id.clone(), |txn| carry_out(order, txn, &mut with, place));
+            let mut notices = Vec::new();
             let outcome = match done {
-                Ok(report) => Ok(report),
+                Ok((report, ends)) => {
+                    notices = ends;
+                    Ok(report)
+                }
                 Err(Undecided::Failed(OpError::Ledger(error)))
                     if is_of_all(&error) || txn.has_failed() =>
                 {
@@ -226,7 +231,7 @@ impl Session {
             };
             is_written |= outcome.as_ref().is_ok_and(|report| report.recorded);
             let is_last = !goes_on(at, &outcome);
-            lines.push(Done { command_id, outcome, notices: Vec::new() });
+            lines.push(Done { command_id, outcome, notices });
             if is_last {
                 break;
             }

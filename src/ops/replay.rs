@@ -21,6 +21,8 @@ const LOOK: DurationMs = DurationMs::from_millis(250);
 const ASK_MIN: DurationMs = DurationMs::from_secs(1);
 /// The longest such wait.
 const ASK_MAX: DurationMs = DurationMs::from_secs(30);
+/// What a replay says of a wish that only waits to be carried out.
+const NOT_STARTED: &str = "it has not started, and replay starts no wish";
 
 /// The keys of everything that is under way, the oldest first.
 pub fn unfinished(
@@ -43,7 +45,7 @@ pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpE
         if let Some(rejection) = waits_behind(&state, &execution) {
             return Err(rejection.into());
         }
-        replayed.steps.push("it has not started: carry it out with actuate".to_owned());
+        replayed.steps.push(NOT_STARTED.to_owned());
     }
     Ok(replayed)
 }
@@ -156,8 +158,8 @@ pub fn next_step(session: &Session, execution: &Execution) -> String {
         },
         Phase::Failed { retry_at } => format!("start the next attempt from {retry_at} on"),
         Phase::Succeeded | Phase::Observed => "read the target".to_owned(),
+        Phase::Accepted => format!("nothing: {NOT_STARTED}"),
         Phase::Proposed { .. }
-        | Phase::Accepted
         | Phase::Verified { .. }
         | Phase::Rejected
         | Phase::Withdrawn

@@ -170,7 +170,7 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let mut txn = self.ledger.write(Self::command_id()?, reach)?;
+        let mut txn = self.ledger.write_about(Self::command_id()?, reach, keys)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {

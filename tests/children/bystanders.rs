@@ -38,13 +38,35 @@ fn await_end(world: &World) -> PathBuf {
     call_path(world).expect("a call file")
 }
 
-/// A call that has ended, and whose parent has not come to see that yet.
-fn unseen_end(world: &World) -> Child {
-    world.script(&["late 0.3"]);
+/// A call whose actuator has begun, and waits to be let [`go`] however busy the machine is.
+fn begun(world: &World, line: &str) -> Child {
+    world.script(&["gate"]);
     world.run(PUT).exits(0);
-    let parent = world.start("actuate k1 -o json");
+    let parent = world.start(line);
+    world.until("the actuator has begun", || !world.fake_log("calls").is_empty());
     world.call_file();
+    parent
+}
+
+fn go(world: &World) {
+    std::fs::write(world.fake_dir().join("go"), "").expect("ours");
+}
+
+/// Waits until the kernel says that a process is stopped: a signal is only on its way at first.
+fn await_stop(world: &World, child: &Child) {
+    let stat = format!("/proc/{}/stat", pid(child));
+    world.until("it is stopped", || {
+        let text = std::fs::read_to_string(&stat).expect("it is ours, and not reaped");
+        text.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T "))
+    });
+}
+
+/// A call that ends while its parent is stopped and cannot see that.
+fn unseen_end(world: &World) -> Child {
+    let parent = begun(world, "actuate k1 -o json");
     kill(pid(&parent), Signal::STOP);
+    await_stop(world, &parent);
+    go(world);
     parent
 }
 
@@ -132,11 +154,9 @@ fn a_signal_between_two_questions_is_an_interruption() {
 #[test]
 fn a_result_is_recorded_although_the_ledger_is_locked_for_long() {
     let world = World::with_fake();
-    world.script(&["late 0.3"]);
-    world.run(PUT).exits(0);
-    let parent = world.start("actuate k1 -o json --lock-timeout 20ms");
-    world.call_file();
+    let parent = begun(&world, "actuate k1 -o json --lock-timeout 20ms");
     let held = world.lock();
+    go(&world);
     await_end(&world);
     std::thread::sleep(Duration::from_millis(1500));
     drop(held);
@@ -146,11 +166,9 @@ fn a_result_is_recorded_although_the_ledger_is_locked_for_long() {
 #[test]
 fn a_result_that_cannot_be_recorded_still_says_what_it_was() {
     let world = World::with_fake();
-    world.script(&["late 0.3"]);
-    world.run(PUT).exits(0);
-    let parent = world.start("actuate k1 -o json --lock-timeout 20ms");
-    world.call_file();
+    let parent = begun(&world, "actuate k1 -o json --lock-timeout 20ms");
     let held = world.lock();
+    go(&world);
     await_end(&world);
     std::thread::sleep(Duration::from_millis(300));
     kill(pid(&parent), Signal::INT);

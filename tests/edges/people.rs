@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::support::{Ran, World, fake_actuator};
 
 /// The lines that an error suggests.
-fn next(ran: &Ran) -> Vec<Vec<String>> {
+pub(super) fn next(ran: &Ran) -> Vec<Vec<String>> {
     serde_json::from_value(ran.at("/error/next")).unwrap()
 }
 
 /// Runs the suggested line at a place, as it stands.
-fn pasted(world: &World, ran: &Ran, at: usize) -> Ran {
+pub(super) fn pasted(world: &World, ran: &Ran, at: usize) -> Ran {
     let line = &next(ran)[at];
     assert_eq!(line[0], "scalectl");
     world.run_args(&line[1..].iter().map(String::as_str).collect::<Vec<_>>())

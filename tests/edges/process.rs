@@ -121,6 +121,28 @@ fn a_limit_of_file_sizes_is_an_error_and_no_death() {
 }
 
 #[test]
+fn a_full_disk_for_the_call_files_uses_no_attempt() {
+    let world = World::with_fake();
+    let no_room = ["strace", "-f", "-qq", "-o", "trace", "-e", "trace=fallocate", "-e"];
+    let no_room = [no_room.as_slice(), &["inject=fallocate:error=ENOSPC", "--"]].concat();
+    let line = words("-o json scale web=2 --reason x --key hf-1");
+    let ran = behind(&world, &no_room, &line).exits(20);
+    let trace = std::fs::read_to_string(world.path("trace")).unwrap();
+    assert!(trace.contains("(INJECTED)"), "the fault did not happen: {trace}");
+    assert_eq!(ran.at("/error/code"), "call_file");
+    assert!(ran.at("/error/message").as_str().unwrap().contains("No space left"), "{ran:#?}");
+    let shown = world.json("intent show hf-1").exits(0);
+    assert_eq!(
+        (shown.at("/execution/attempt"), shown.at("/execution/state")),
+        (0.into(), "accepted".into())
+    );
+    let left = std::fs::read_dir(world.path(".local/state/scalectl/calls")).unwrap().count();
+    assert_eq!(left, 0, "the file of a call that never was is removed");
+    // With room, the same line does it.
+    world.run("scale web=2 --reason x --key hf-1").exits(0);
+}
+
+#[test]
 fn too_few_descriptors_are_the_hosts_and_not_ours() {
     let world = World::with_fake();
     let mut seen = std::collections::BTreeSet::new();

@@ -2,6 +2,7 @@
 //! most one takes writes, and the same line again comes to the same end.
 
 use crate::support::World;
+use crate::support::postgres::sqlite_only;
 
 /// How many of these places take a write now.
 fn writable(world: &World, places: &[&str]) -> usize {
@@ -12,8 +13,30 @@ fn writable(world: &World, places: &[&str]) -> usize {
     places.iter().filter(put).count()
 }
 
+/// The first release's tables are brought up, or they are not; the same line goes on.
+#[test]
+fn a_migration_that_dies_leaves_the_old_or_the_new() {
+    let ready = World::with_fake();
+    ready.run("scale web=2 --reason first --key k1").exits(0);
+    let make = || {
+        let mut world = ready.copy();
+        world.set("SCALECTL_TEST_SCHEMA", "1");
+        world
+    };
+    let deaths = die_everywhere(&make, "ledger migrate", &|world| {
+        world.run("ledger migrate").exits(0);
+        world.run("verify").exits(0);
+        world.run("scale web=3 --reason on --key k2").exits(0);
+    });
+    assert!(deaths >= 2, "{deaths}");
+}
+
 /// Runs a line so that it dies at the N-th time of each point, for every N that it passes.
-fn die_everywhere(make: &dyn Fn() -> World, line: &str, check: &dyn Fn(&World)) -> usize {
+pub(crate) fn die_everywhere(
+    make: &dyn Fn() -> World,
+    line: &str,
+    check: &dyn Fn(&World),
+) -> usize {
     let mut deaths = 0;
     for point in ["before_commit", "after_commit", "before_name", "after_name"] {
         for nth in 1..20 {
@@ -41,13 +64,14 @@ fn a_move_that_dies_leaves_at_most_one_ledger_and_goes_on() {
     ready.run("scale web=2 --reason first --key k1").exits(0);
     let line = "ledger copy --to moved.db --reason move";
     let deaths = die_everywhere(&|| ready.copy(), line, &|world| {
-        let ledger = world.ledger();
         // A copy of the world is asked: the question itself writes.
         let asked = world.copy();
-        let places = [asked.ledger(), asked.path("moved.db")];
-        let places: Vec<&str> = places.iter().map(|path| path.to_str().unwrap()).collect();
-        assert!(writable(&asked, &places) <= 1);
-        assert!(ledger.exists());
+        let own = asked
+            .ledger_variable()
+            .map_or_else(|| asked.ledger().to_str().unwrap().to_owned(), |(_, address)| address);
+        let moved = asked.path("moved.db");
+        assert!(writable(&asked, &[&own, moved.to_str().unwrap()]) <= 1);
+        asked.run("status").exits(0);
         world.run(line).exits(0);
         world.run("verify").exits(0);
         world.run("--ledger moved.db verify").exits(0);
@@ -68,6 +92,7 @@ fn databases_aside(world: &World) -> Vec<String> {
 
 #[test]
 fn a_restore_that_dies_leaves_the_old_or_the_new() {
+    sqlite_only!("a backup is restored to a file");
     let ready = World::with_fake();
     ready.run("backup --to b.db").exits(0);
     ready.run("scale web=2 --reason first --key k1").exits(0);

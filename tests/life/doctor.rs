@@ -1,8 +1,10 @@
 //! The doctor looks at everything that can be looked at.
 
+use crate::support::postgres::sqlite_only;
 use crate::support::{Ran, World};
+use std::os::unix::fs::PermissionsExt as _;
 
-fn state(ran: &Ran, check: &str) -> String {
+pub(crate) fn state(ran: &Ran, check: &str) -> String {
     let checks = ran.at("/checks");
     let mut found = checks.as_array().expect("a list").iter().filter(|row| row["check"] == check);
     found.next().map_or_else(
@@ -13,6 +15,7 @@ fn state(ran: &Ran, check: &str) -> String {
 
 #[test]
 fn a_sound_ledger_is_well() {
+    sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
     let world = World::with_fake();
     let ran = world.json("doctor").exits(0);
     for check in [
@@ -35,6 +38,7 @@ fn a_sound_ledger_is_well() {
 
 #[test]
 fn what_other_commands_refuse_is_looked_at() {
+    sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
     let world = World::new();
     let ran = world.json("doctor").exits(21);
     assert_eq!((state(&ran, "file"), state(&ran, "sqlite")), ("fail".into(), "ok".into()));
@@ -50,8 +54,7 @@ fn what_other_commands_refuse_is_looked_at() {
 
 #[test]
 fn what_a_person_should_look_at_is_26() {
-    use std::os::unix::fs::PermissionsExt as _;
-
+    sqlite_only!("its file is looked at; a server is in tests/postgres/life.rs");
     let world = World::with_fake();
     let open = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(world.ledger(), open).unwrap();

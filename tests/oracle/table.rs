@@ -9,6 +9,8 @@ pub(super) type Row = (&'static str, &'static str, &'static str, i32, &'static s
 pub(super) const TABLE: &[Row] = &[
     // A wish is done once it is accepted, whatever became of it.
     ("put", "absent", "busy !queue", 11, "="),
+    // Somebody is about to start what it would end.
+    ("put", "absent", "leased", 11, "="),
     ("put", "absent", "", 0, "accepted"),
     ("put", "*", "dry", 10, "="),
     ("put", "simulated", "", 10, "="),
@@ -58,8 +60,8 @@ pub(super) const TABLE: &[Row] = &[
     ("look-up", "unknown", "", 16, "failed"),
     // A single step warns of a success that no longer holds.
     ("replay", "converged", "", 0, "="),
-    ("replay", "accepted", "!dry behind", 19, "="),
-    ("replay", "accepted", "", 0, "="),
+    // It starts no wish.
+    ("replay", "accepted", "", 19, "="),
     ("replay", "succeeded observed", "drifted", 23, "="),
     ("settle-applied", "accepted", "", 10, "="),
     ("settle-applied", "unknown", "as-wished", 0, "succeeded"),
@@ -124,6 +126,8 @@ pub(super) struct Key {
     happened: bool,
     /// Whether an attempt failed after it had changed the target.
     halved: bool,
+    /// Whether a lease was taken for it; it outlasts the walk.
+    leased: bool,
 }
 
 /// The whole outside: keys, the target, and what the ledger was last told of it.
@@ -165,6 +169,7 @@ impl Oracle {
         let in_flight = |other: &&Key| matches!(other.phase, "unknown" | "failed");
         match fact {
             "busy" => self.others(step.key).any(|other| in_flight(&other)),
+            "leased" => self.others(step.key).any(|o| o.phase == "accepted" && o.leased),
             "queue" => step.verb == "queue",
             "dry" => key.dry,
             "same" => key.desired == step.count,
@@ -252,6 +257,7 @@ impl Oracle {
                 }
             }
             ("settle-applied", "unknown") if next == "succeeded" => self.known = count,
+            ("acquire", "accepted") if exit == 0 => key.leased = true,
             ("look-up", "unknown") if next == "succeeded" => self.known = key.desired,
             _ => {}
         }

@@ -183,7 +183,7 @@ fn whatever_is_cut_of_a_life_the_answer_is_true_and_it_ends_well() {
         assert!(run.ran.code == Some(0) || what == What::Batch, "{:#?}", run.ran);
         let whole = what.events(&run.world);
         assert!(whole > before, "{what:?} writes");
-        let plans = plans(&run.proxy.seen());
+        let plans = plans(&run.proxy.seen(), "");
         assert!(plans.iter().any(|plan| !plan.comes_back), "{what:?}: no COMMIT was seen");
         let world = std::sync::Arc::new(world);
         all.extend(plans.into_iter().map(|plan| (world.clone(), what, before, whole, plan)));

@@ -122,7 +122,9 @@ fn another_host_recovers_what_a_dead_one_has_left() {
     assert!([11, 16].map(Some).contains(&early.code), "{early:#?}");
     assert_eq!(world.fake_log("effects").len(), 1);
 
-    // The same, when its lease, the deadline of its call and the quiet time are over.
+    // The same, when its lease, the deadline of its call and the quiet time are over. The clock is
+    // moved and not waited for: from elsewhere an end is only believed 300 s after the deadline of
+    // the call, however short its lease is.
     let mut later = World::on_postgres();
     later.set("SCALECTL_LEDGER", world.schema().address());
     later.set("SCALECTL_TEST_HOST", format!("{:032}", 7));

@@ -34,6 +34,23 @@ fn services_do_not_wait_for_each_other() {
     world.run(&put("web", 0)).exits(0);
 }
 
+/// What a writer records after a wait is not older than what the one before it has written.
+#[test]
+fn the_clock_is_read_when_the_wait_is_over() {
+    let world = two_services();
+    let held = world.schema().hold(&["service:web"]);
+    let line = "intent put web --replicas 3 --expect-revision 0 --key k1 --reason r -o json";
+    let put = world.start(line);
+    world.until("it waits", || world.schema().waiting_for("service:web") > 0);
+    std::thread::sleep(Duration::from_millis(300));
+    let before =
+        world.sql("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)");
+    drop(held);
+    super::ended(put, line).exits(0);
+    let sql = format!("SELECT at >= {before} FROM event WHERE execution_key = 'k1'");
+    assert_eq!(world.sql(&sql), "t", "it is by a clock from before the wait");
+}
+
 #[test]
 fn a_change_of_the_policy_waits_for_every_writer_and_lets_none_in() {
     let world = two_services();

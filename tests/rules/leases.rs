@@ -78,9 +78,17 @@ fn the_next_lease_after_an_unknown_call_waits_for_its_quiet() {
 fn what_is_over_answers_with_its_outcome() {
     run(
         "",
-        "put a 5\n acquire a\n put b 6\n is a superseded
+        "put a 5\n acquire a\n put b 6 : held\n put b 6 supersede\n is a superseded
          acquire a : replayed\n renew a : replayed\n release a : replayed",
     );
+}
+
+/// Who holds a lease for what waits is about to start it.
+#[test]
+fn a_wish_under_a_lease_is_not_ended_by_accident() {
+    run("", "put a 5\n acquire a ttl=10s\n put b 6 : held\n wait 10s\n put b 6 : done accepted");
+    run("", "put a 5\n acquire a\n release a\n put b 6 : done accepted");
+    run("", "put a 5\n acquire a\n put b 6 dry : done accepted\n is a accepted");
 }
 
 #[test]

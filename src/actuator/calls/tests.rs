@@ -1,5 +1,6 @@
 use std::process::{Child, Command};
 
+use super::lines::parse;
 use super::*;
 
 const AT: &str = "1767268800000000";

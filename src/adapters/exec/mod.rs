@@ -27,7 +27,7 @@ use super::{Adapter, ENVIRONMENT, apply_reply, command, failed, now};
 use crate::actuator::protocol::{
     ApplyReply, ApplyRequest, Description, InspectRequest, Inspection, PartialTarget, Reply,
 };
-use crate::domain::canonical::read_document;
+use crate::domain::canonical::{DocumentError, from_value, parse_strict};
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::result::{ActuationRequest, Answer};
@@ -85,19 +85,32 @@ enum InspectError {
     Output(String),
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Printed {
-    Count(Replicas),
-    Object {
-        replicas: Replicas,
-        #[serde(default)]
-        ready: Option<Replicas>,
-        #[serde(default)]
-        uid: Option<TargetUid>,
-        #[serde(default)]
-        resource_version: Option<TargetResourceVersion>,
-    },
+/// What an inspect command prints: the count alone, or the count and what else is known.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Printed {
+    /// The count.
+    pub replicas: Replicas,
+    /// How many of them are ready.
+    #[serde(default)]
+    pub ready: Option<Replicas>,
+    /// The identity of the target.
+    #[serde(default)]
+    pub uid: Option<TargetUid>,
+    /// Its version.
+    #[serde(default)]
+    pub resource_version: Option<TargetResourceVersion>,
+}
+
+impl Printed {
+    /// Reads the whole output of the command.
+    pub fn read(output: &[u8]) -> Result<Self, DocumentError> {
+        let value = parse_strict(output)?;
+        if value.is_object() {
+            return from_value(value);
+        }
+        let replicas = from_value(value)?;
+        Ok(Self { replicas, ready: None, uid: None, resource_version: None })
+    }
 }
 
 impl Adapter for Exec<'_> {
@@ -218,16 +231,11 @@ impl Exec<'_> {
         let read_at = now();
         let output = self.output(&words)?;
         let text = String::from_utf8_lossy(&output);
-        let printed: Printed = read_document(&output)
-            .map_err(|_| InspectError::Output(text.trim().chars().take(80).collect()))?;
-        let (replicas, ready_replicas, uid, version) = match printed {
-            Printed::Count(replicas) => (replicas, None, None, None),
-            Printed::Object { replicas, ready, uid, resource_version } => {
-                (replicas, ready, uid, resource_version)
-            }
-        };
+        let Printed { replicas, ready: ready_replicas, uid, resource_version } =
+            Printed::read(&output)
+                .map_err(|_| InspectError::Output(text.trim().chars().take(80).collect()))?;
         Ok(Inspection {
-            target: found_target(target, uid, version),
+            target: found_target(target, uid, resource_version),
             generation: None,
             replicas,
             ready_replicas,

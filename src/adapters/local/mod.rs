@@ -30,6 +30,7 @@ mod tests;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
+pub use process::Stat;
 pub use replica::replica_main;
 
 use self::process::Host;

@@ -53,6 +53,12 @@ pub(super) enum Liveness {
 }
 
 impl Identity {
+    /// Whether a process of ours can be called so: to kill(2) the groups 0 and 1 are others, and a
+    /// session that is none of this namespace is 0 in /proc.
+    pub(super) const fn is_possible(&self) -> bool {
+        self.pid > 1
+    }
+
     /// The calling process.
     pub(super) fn own() -> Result<Self, LocalError> {
         let path = "/proc/self/stat";
@@ -122,10 +128,15 @@ impl Identity {
     }
 }
 
-struct Stat {
-    state: u8,
-    session: i32,
-    start_ticks: u64,
+/// What we need of `/proc/PID/stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// The letter of the state.
+    pub state: u8,
+    /// The session.
+    pub session: i32,
+    /// The start time in clock ticks since the boot.
+    pub start_ticks: u64,
 }
 
 impl Stat {
@@ -147,7 +158,7 @@ impl Stat {
 
     /// Fields 3, 6 and 22 of proc(5). The second is the name, which may hold anything, so fields
     /// are counted from the last parenthesis.
-    fn parse(text: &[u8]) -> Option<Self> {
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let name_end = text.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(text.get(name_end + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();

@@ -34,6 +34,18 @@ pub(super) enum Record {
     Failed { pid: i32, reason: String },
 }
 
+impl Record {
+    /// What a text says; nothing of a process that cannot be a replica, which is signalled later.
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let record: Self = serde_json::from_slice(text).ok()?;
+        let is_possible = match &record {
+            Self::Running { identity } | Self::Stopping { identity } => identity.is_possible(),
+            Self::Failed { .. } => true,
+        };
+        is_possible.then_some(record)
+    }
+}
+
 /// A live replica.
 #[derive(Debug, Clone)]
 pub(super) struct Replica {
@@ -108,7 +120,7 @@ pub(super) fn read_slot(path: &Path) -> Result<Option<Record>, LocalError> {
     let file = lock_slot(path)?;
     let mut text = Vec::new();
     file.take(RECORD_BYTES_MAX).read_to_end(&mut text).map_err(LocalError::io("reading", path))?;
-    Ok(serde_json::from_slice(&text).ok())
+    Ok(Record::read(&text))
 }
 
 /// The live replica in a slot, if there is one.

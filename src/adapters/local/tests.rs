@@ -2,6 +2,8 @@
 
 use super::apply::replica_command;
 use super::judge::{Verdict, succeeded};
+use super::process::Identity;
+use super::slot::Record;
 use super::state::{Mark, Rank, State};
 use crate::actuator::protocol::{ApplyRequest, LookupReply, LookupRequest, Request};
 use crate::domain::id::{FenceToken, LeaseEpoch};
@@ -179,4 +181,18 @@ fn a_shell_runs_only_what_needs_one() {
         assert_eq!(words(line), format!("/bin/sh|-c|{line}"));
     }
     assert!(replica_command(" ").is_empty());
+}
+
+/// To kill(2) the groups 0 and 1 are our own and everybody.
+#[test]
+fn a_record_of_a_process_that_cannot_be_ours_is_none() {
+    let identity = Identity::own().expect("proc");
+    let (pid, record) = (identity.pid, Record::Running { identity });
+    let text = serde_json::to_string(&record).expect("JSON");
+    assert_eq!(Record::read(text.as_bytes()), Some(record));
+    for bad in [1, 0, -1, -pid] {
+        let text = text.replace(&format!("\"pid\":{pid}"), &format!("\"pid\":{bad}"));
+        assert!(text.contains(&format!("\"pid\":{bad},")), "{text}");
+        assert_eq!(Record::read(text.as_bytes()), None, "{text}");
+    }
 }

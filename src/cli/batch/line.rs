@@ -6,7 +6,6 @@
 use std::ffi::OsString;
 
 use clap::{Command, FromArgMatches as _};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::app::App;
@@ -16,10 +15,9 @@ use super::super::intent::{self, WishArgs, put_of_flags};
 use super::super::problem::Problem;
 use super::super::record::put_of_record;
 use super::super::{lease, parse_fault};
-use super::input::Raw;
-use crate::domain::canonical::{DocumentError, from_value, parse_strict};
+use super::document::{Document, PutDocument, Revision};
+use super::lines::Raw;
 use crate::domain::id::{ExecutionKey, IntentRevision, InvalidIdentifier, ServiceName};
-use crate::domain::scale::intent::IntentRecord;
 use crate::domain::scale::lease::LEASE_TTL_DEFAULT;
 use crate::domain::scale::result::Detail;
 use crate::domain::time::DurationMs;
@@ -50,51 +48,6 @@ pub(super) struct Line {
     pub(super) wish: Option<String>,
     /// What is to be done.
     pub(super) order: Result<Order, Fault>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    #[expect(dead_code, reason = "it was taken before, for lines that have no other sense")]
-    id: Option<Value>,
-    command: Option<Vec<String>>,
-    intent_put: Option<Box<PutDocument>>,
-}
-
-/// The flags of `intent put`, or its record.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of the caller")]
-struct PutDocument {
-    service: Option<ServiceName>,
-    replicas: Option<u64>,
-    key: Option<String>,
-    reason: Option<String>,
-    expect_revision: Option<Revision>,
-    current_replicas: Option<u64>,
-    max_attempts: Option<u64>,
-    backoff_ms: Option<DurationMs>,
-    fence: Option<String>,
-    valid_for_ms: Option<DurationMs>,
-    record: Option<Box<IntentRecord>>,
-    #[serde(default)]
-    queue: bool,
-    #[serde(default)]
-    supersede: bool,
-    #[serde(default)]
-    override_cooldown: bool,
-    #[serde(default)]
-    attest_not_drained: bool,
-    #[serde(default)]
-    dry_run: bool,
-}
-
-/// An intent revision, or the word `latest`.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "an intent revision, 0 for none, or \"latest\"")]
-enum Revision {
-    Number(u64),
-    Word(String),
 }
 
 /// The parser of commands, built once: building it costs more than a line.
@@ -128,24 +81,12 @@ impl Parser {
     fn order(&mut self, raw: &Raw, line: &mut Line, app: &mut App) -> Result<Order, Fault> {
         let number = line.number;
         let wrong = |source| OpError::Document { what: format!("line {number}"), source };
-        let value = match raw {
-            Raw::Line(bytes) => parse_strict(bytes),
-            Raw::TooLong => Err(DocumentError::TooLong),
-        };
-        let value = value.map_err(wrong)?;
-        line.id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-        if value.get("id").is_some() && line.id.is_none() {
-            let problem = "a string or a number".to_owned();
-            return Err(wrong(DocumentError::Shape { path: "id".to_owned(), problem }).into());
-        }
-        let document: Document = from_value(value).map_err(wrong)?;
-        match (document.command, document.intent_put) {
-            (Some(argv), None) => self.order_of_argv(argv, line, app),
-            (None, Some(put)) => order_of_put(*put, line, app),
-            (None, None) | (Some(_), Some(_)) => {
-                let problem = "a line has either command or intent_put".to_owned();
-                Err(wrong(DocumentError::Shape { path: String::new(), problem }).into())
-            }
+        let (id, document) = Document::read(raw);
+        line.id = id;
+        let document = document.map_err(wrong)?;
+        match document {
+            Document::Command(argv) => self.order_of_argv(argv, line, app),
+            Document::Put(put) => order_of_put(*put, line, app),
         }
     }
 
@@ -251,21 +192,6 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         return Err(Fault::usage("usage", "intent_put needs service and replicas, or a record"));
     };
     put(&service, replicas, &wish, dry_run, line, app)
-}
-
-impl PutDocument {
-    /// Whether it says anything that a record says itself.
-    fn has_flags(&self) -> bool {
-        self.replicas.is_some()
-            || self.key.is_some()
-            || self.reason.is_some()
-            || self.expect_revision.is_some()
-            || self.current_replicas.is_some()
-            || self.max_attempts.is_some()
-            || self.backoff_ms.is_some()
-            || self.fence.is_some()
-            || self.valid_for_ms.is_some()
-    }
 }
 
 fn put(

@@ -21,7 +21,7 @@ pub const COMMANDS: [&str; 9] = [
 
 /// The states, and the exit code of each command.
 pub const ROWS: [(&str, [u8; 9]); 23] = [
-    ("accepted", [0, 0, 0, 10, 0, 10, 0, 10, 0]),
+    ("accepted", [0, 0, 0, 10, 19, 10, 0, 10, 0]),
     ("accepted, behind another", [0, 19, 19, 10, 19, 10, 0, 10, 19]),
     ("started, call alive", [0, 0, 11, 11, 11, 11, 11, 11, 11]),
     ("started, call dead", [0, 16, 16, 16, 0, 0, 16, 16, 0]),

@@ -2,12 +2,11 @@
 
 use super::rejection_facts as facts;
 use super::rejection_times as times;
-use super::{HeldBy, Problem, ProblemContext};
+use super::{Problem, ProblemContext};
 use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
 use crate::domain::id::{IntentRevision, ServiceName};
 use crate::domain::scale::execution::Phase;
-use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::rejection::Rejection;
 
 impl Problem {
@@ -38,10 +37,6 @@ impl Problem {
         }
         let flag = ["--attest", "not-drained"].map(str::to_owned);
         self.run(context.line.iter().cloned().chain(flag).collect())
-    }
-
-    fn held(self, held: &HeldLease) -> Self {
-        Self { held_by: Some(HeldBy::from(held)), ..self }
     }
 }
 
@@ -111,11 +106,10 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::in_flight(p, c, &at(service, *revision), state, held.as_ref())
         }
         Rejection::InProgress { service, revision, held }
-        | Rejection::LeaseHeld { service, revision, held } => facts::waits_for(p, c, held)
-            .held(held)
-            .hint("wait for it with the first, or run this same line again later")
-            .run(c.command(&["observe", &at(service, *revision), "--wait"]))
-            .again(c),
+        | Rejection::LeaseHeld { service, revision, held } => {
+            let may_end = matches!(rejection, Rejection::LeaseHeld { .. });
+            facts::held_by_a_lease(p, c, &at(service, *revision), held, may_end)
+        }
         Rejection::NotWriter { service, given, writer } => p
             .values(writer.as_str(), given.as_str())
             .hint("stop: only its writer may act on it; who that is and why is shown by")

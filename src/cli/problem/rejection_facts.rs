@@ -231,6 +231,30 @@ pub(super) fn in_flight(
     }
 }
 
+/// A lease that is alive. `may_end` says whether a wish could end what it is held for.
+pub(super) fn held_by_a_lease(
+    p: Problem,
+    c: &ProblemContext,
+    intent: &str,
+    held: &HeldLease,
+    may_end: bool,
+) -> Problem {
+    let p = Problem { held_by: Some(HeldBy::from(held)), ..waits_for(p, c, held) };
+    let words: Vec<&str> = c.verb.iter().map(String::as_str).collect();
+    let is_a_wish = matches!(words.as_slice(), ["scale" | "plan", ..] | ["intent", "put", ..]);
+    let p = if may_end && is_a_wish {
+        p.hint(
+            "run this same line again later; where it only waits, --supersede ends it knowingly; \
+             look at it with",
+        )
+        .run(c.command(&["intent", "show", intent]))
+    } else {
+        p.hint("wait for it with the first, or run this same line again later")
+            .run(c.command(&["observe", intent, "--wait"]))
+    };
+    p.again(c)
+}
+
 /// The holder of a lease and the time that is left of it.
 pub(super) fn waits_for(p: Problem, c: &ProblemContext, held: &HeldLease) -> Problem {
     let (lease, holder) = (&held.lease, &held.holder);

@@ -14,6 +14,7 @@ mod url;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -154,7 +155,9 @@ impl ServerAddress {
             Some("disable") => ChannelBinding::Disable,
             Some(other) => return Err(wrong(format!("channel_binding is {other:?}"))),
         });
-        let is_local = config.get_hosts().iter().all(is_local);
+        // An address of its own is where the connection goes, whatever the host is called.
+        let is_local = config.get_hosts().iter().all(is_local)
+            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let tls = tls::of(word("sslmode"), is_local, word)?;
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
         let schema = schema_name(word("schema").unwrap_or(SCHEMA_DEFAULT))?;
@@ -195,6 +198,16 @@ impl ServerAddress {
     /// Whether what is said crosses a network without TLS, because the address asks for that.
     pub const fn is_in_clear(&self) -> bool {
         self.is_in_clear
+    }
+
+    /// Whether TLS is used, with a certificate that is checked.
+    pub const fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Whether a password was found for it.
+    pub fn has_password(&self) -> bool {
+        self.config.get_password().is_some()
     }
 
     /// The schema that the ledger is in: lower-case letters, digits and `_`.
@@ -278,6 +291,10 @@ fn set_hosts(
     if ports > 1 && ports != hosts {
         return Err(wrong(format!("{ports} ports for {hosts} hosts")));
     }
+    let addresses = config.get_hostaddrs().len();
+    if addresses > 0 && addresses != hosts {
+        return Err(wrong(format!("{addresses} addresses in hostaddr for {hosts} hosts")));
+    }
     Ok(())
 }
 
@@ -285,7 +302,7 @@ fn is_local(host: &Host) -> bool {
     match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => {
-            name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+            name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
         }
     }
 }
@@ -320,6 +337,16 @@ fn shown(config: &Config, user: &str, database: &str, schema: &str) -> String {
         }
     };
     let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
-    let query = if schema == SCHEMA_DEFAULT { String::new() } else { format!("?schema={schema}") };
-    format!("postgres://{user}@{}/{database}{query}", hosts.join(","))
+    let mut query = Vec::new();
+    let addresses: Vec<String> = config.get_hostaddrs().iter().map(IpAddr::to_string).collect();
+    let is_told =
+        |(host, address): (&Host, &String)| matches!(host, Host::Tcp(name) if name == address);
+    if !config.get_hosts().iter().zip(&addresses).all(is_told) {
+        query.push(format!("hostaddr={}", addresses.join(",")));
+    }
+    if schema != SCHEMA_DEFAULT {
+        query.push(format!("schema={schema}"));
+    }
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("postgres://{user}@{}/{database}{mark}{}", hosts.join(","), query.join("&"))
 }

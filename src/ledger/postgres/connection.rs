@@ -161,17 +161,28 @@ impl Server {
         let waited = self.patience();
         let answer = self.within(waited, question(&connected.client));
         // Of a lost transaction only the way back to a savepoint succeeds.
-        self.is_aborted.set(!matches!(answer, Ok(Ok(_))));
-        let error = match answer {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => problem::of(doing, self.path(), self.lock_timeout, &error),
-            Err(_) => self.unreachable(doing, &format!("no answer within {} s", waited.as_secs())),
-        };
+        self.is_aborted.set(false);
         drop(link);
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.failed(doing, &error)),
+            Err(_) => {
+                drop(self.link.take());
+                let problem = format!("no answer within {} s", waited.as_secs());
+                Err(self.unreachable(doing, &problem))
+            }
+        }
+    }
+
+    /// What an error of a statement means. After one that takes the connection with it there is
+    /// none any more.
+    pub(super) fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> LedgerError {
+        let error = problem::of(doing, self.path(), self.lock_timeout, error);
+        self.is_aborted.set(true);
         if error.is_unreachable() {
             drop(self.link.take());
         }
-        Err(error)
+        error
     }
 
     /// Runs a text without parameters or rows.

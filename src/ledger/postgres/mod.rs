@@ -7,26 +7,29 @@
 //! one whose COMMIT was sent: see [`CommitError`].
 
 mod address;
+mod ahead;
 mod connection;
 mod life;
+mod locks;
 mod problem;
+mod rows;
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use futures_util::TryStreamExt;
 use tokio_postgres::types::{ToSql, Type};
 
 pub use address::{AddressError, ServerAddress, Surroundings};
 
-use super::columns::nonsense;
 use super::error::LedgerError;
-use super::sql::{CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
-use crate::domain::digest::Digest;
+use super::sql::{Bound, CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
 use crate::domain::time::{DurationMs, Timestamp};
+use ahead::{AT_ONCE_MAX, Ahead, typed};
 use connection::Server;
 pub(super) use life::schema_version;
+use locks::{LOCKS, advisory};
+use rows::walk;
 
 /// The first server with everything that is used here, and the oldest that is still maintained.
 const SERVER_VERSION_MIN: i64 = 140_000;
@@ -48,12 +51,6 @@ const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
     set_config('synchronous_commit',
                CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
                     THEN current_setting('synchronous_commit') ELSE 'on' END, true)";
-
-/// One lock after the other, in the order of the list: `x` alone, `s` shared.
-const LOCKS: &str = "SELECT CASE WHEN l LIKE 'x%'
-    THEN CAST(pg_advisory_xact_lock(CAST(substr(l, 2) AS BIGINT)) AS TEXT)
-    ELSE CAST(pg_advisory_xact_lock_shared(CAST(substr(l, 2) AS BIGINT)) AS TEXT) END
-    FROM unnest(string_to_array($1, ' ')) AS l";
 
 /// Its own statement after the locks: whoever held them may have written what is newer than the
 /// beginning of this transaction.
@@ -92,6 +89,7 @@ pub(super) struct PostgresEngine {
     now: Cell<Option<Timestamp>>,
     /// The ledger that was found at first; after a new connection it must be the same.
     identity: RefCell<Option<(String, i64)>>,
+    ahead: Ahead,
 }
 
 impl PostgresEngine {
@@ -112,7 +110,8 @@ impl PostgresEngine {
 
     fn connect(address: &ServerAddress, lock_timeout: DurationMs) -> Result<Self, LedgerError> {
         let server = Server::connect(address.clone(), lock_timeout)?;
-        Ok(Self { server, now: Cell::new(None), identity: RefCell::new(None) })
+        let (now, identity) = (Cell::new(None), RefCell::new(None));
+        Ok(Self { server, now, identity, ahead: Ahead::default() })
     }
 
     /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
@@ -147,60 +146,88 @@ impl PostgresEngine {
         checked
     }
 
-    fn begin(&self, text: &'static str, locks: &[Lock]) -> Result<(), LedgerError> {
-        let begun = match self.begin_once(text, locks) {
+    fn begin(
+        &self,
+        text: &'static str,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+    ) -> Result<(), LedgerError> {
+        let begun = match self.begin_once(text, locks, ahead) {
             // The server went away since the last transaction: nothing was begun there.
-            Err(error) if error.is_unreachable() => self.begin_anew(text, locks),
+            Err(error) if error.is_unreachable() => self.begin_anew(text, locks, ahead),
             begun => begun,
         };
         // Without the lock the transaction is there all the same; no other could begin.
         begun.inspect_err(|_| self.server.rollback())
     }
 
-    fn begin_anew(&self, text: &'static str, locks: &[Lock]) -> Result<(), LedgerError> {
+    fn begin_anew(
+        &self,
+        text: &'static str,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+    ) -> Result<(), LedgerError> {
         self.server.reconnect()?;
-        self.begin_once(text, locks)?;
+        self.begin_once(text, locks, ahead)?;
         self.check_same_ledger()
     }
 
-    /// Everything in one round trip, and the clock only after the locks.
-    fn begin_once(&self, text: &'static str, locks: &[Lock]) -> Result<(), LedgerError> {
+    /// Everything in one round trip, the clock only after the locks, and after it what is asked
+    /// for first.
+    fn begin_once(
+        &self,
+        text: &'static str,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+    ) -> Result<(), LedgerError> {
+        self.ahead.forget();
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let doing = if locks.is_empty() { "read" } else { "write to" };
         let is_out_of_time = Cell::new(false);
-        let now = self.server.ask(doing, async |client| {
+        let asked = self.server.ask(doing, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
             let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
-            let (begun, set, locked, clock) = futures_util::join!(
+            let (begun, set, locked, clock, answers) = futures_util::join!(
                 client.batch_execute(text),
                 client.query_typed(SETTINGS, &settings),
                 client.query_typed(LOCKS, locks),
                 client.query_typed_one(CLOCK, &[]),
+                ahead::ask_all(client, ahead),
             );
             begun?;
             set?;
             // Each lock came in time, and all of them together did not.
             is_out_of_time.set(matches!(&locked, Err(e) if problem::is_cancelled(e)));
             locked?;
-            clock?.try_get::<_, i64>(0)
+            Ok((clock?.try_get::<_, i64>(0)?, answers))
         });
-        let now =
-            now.map_err(
-                |error| {
-                    if is_out_of_time.get() { self.server.out_of_time(doing) } else { error }
-                },
-            )?;
+        let (now, answers) = asked.map_err(|error| {
+            if is_out_of_time.get() { self.server.out_of_time(doing) } else { error }
+        })?;
         self.now.set(Timestamp::from_micros(now));
+        self.keep(ahead, answers)
+    }
+
+    fn keep(
+        &self,
+        questions: &[Bound<'_>],
+        answers: Vec<Result<Vec<tokio_postgres::Row>, tokio_postgres::Error>>,
+    ) -> Result<(), LedgerError> {
+        for (question, answer) in questions.iter().zip(answers) {
+            let rows =
+                answer.map_err(|error| self.server.failed(question.statement.doing, &error))?;
+            self.ahead.keep(question, rows);
+        }
         Ok(())
     }
 
     /// The name of a server may lead elsewhere after a fail-over.
     fn check_same_ledger(&self) -> Result<(), LedgerError> {
-        let found = self.read_identity()?;
         let known = self.identity.borrow();
-        if known.as_ref().is_none_or(|known| Some(known) == found.as_ref()) {
+        // Whoever makes one knows of none, and there may be no tables to ask.
+        if known.is_none() || *known == self.read_identity()? {
             return Ok(());
         }
         let problem = "another ledger answers there now".to_owned();
@@ -217,38 +244,29 @@ impl PostgresEngine {
     }
 }
 
-/// The locks as [`LOCKS`] takes them. The number of a lock is a hash, so that two chains may share
-/// one: they wait for each other, and nothing worse.
-fn advisory(schema: &str, locks: &[Lock]) -> String {
-    let mut words = Vec::with_capacity(locks.len());
-    for lock in locks {
-        let digest = Digest::of(format!("scalectl {schema} {}", lock.stream).as_bytes());
-        let (first, _) = digest.as_bytes().split_first_chunk().expect("BUG: 32 bytes are over 8");
-        let number = i64::from_be_bytes(*first);
-        words.push(format!("{}{number}", if lock.alone { 'x' } else { 's' }));
-    }
-    words.join(" ")
-}
-
-fn typed<'v>(values: &'v [Value<'v>]) -> Vec<(&'v (dyn ToSql + Sync), Type)> {
-    let typed = |value: &'v Value<'v>| -> (&'v (dyn ToSql + Sync), Type) {
-        match value {
-            Value::Int(value) => (value, Type::INT8),
-            Value::Text(value) => (value, Type::TEXT),
-            Value::Bytes(value) => (value, Type::BYTEA),
-            Value::OptionalText(value) => (value, Type::TEXT),
-        }
-    };
-    values.iter().map(typed).collect()
-}
-
 impl Engine for PostgresEngine {
     fn begin_read(&self) -> Result<(), LedgerError> {
-        self.begin(BEGIN_READ, &[])
+        self.begin(BEGIN_READ, &[], &[])
     }
 
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError> {
-        self.begin(BEGIN_WRITE, locks)
+        self.begin(BEGIN_WRITE, locks, &[])
+    }
+
+    fn begin_write_ahead(&self, locks: &[Lock], ahead: &[Bound<'_>]) -> Result<(), LedgerError> {
+        self.begin(BEGIN_WRITE, locks, ahead)
+    }
+
+    fn look_ahead(&self, questions: &[Bound<'_>]) -> Result<(), LedgerError> {
+        let is_new = |it: &&Bound<'_>| self.ahead.find(it.statement, &it.values).is_none();
+        let new: Vec<Bound<'_>> = questions.iter().filter(is_new).cloned().collect();
+        // One alone costs the same when it is asked.
+        if new.len() < 2 {
+            return Ok(());
+        }
+        let answers =
+            self.server.ask("read", async |client| Ok(ahead::ask_all(client, &new).await));
+        self.keep(&new, answers?)
     }
 
     fn knows(&self, ledger_id: &str, incarnation: i64) {
@@ -272,10 +290,26 @@ impl Engine for PostgresEngine {
     }
 
     fn exec(&self, statement: Statement, values: &[Value<'_>]) -> Result<u64, LedgerError> {
+        self.ahead.forget();
         let values = typed(values);
         self.server.ask(statement.doing, async |client| {
             client.execute_typed(statement.text, &values).await
         })
+    }
+
+    fn exec_all(&self, writes: &[Bound<'_>]) -> Result<Vec<u64>, LedgerError> {
+        self.ahead.forget();
+        let mut counts = Vec::with_capacity(writes.len());
+        for some in writes.chunks(AT_ONCE_MAX) {
+            let doing = some[0].statement.doing;
+            let changed =
+                self.server.ask(doing, async |client| Ok(ahead::change_all(client, some).await))?;
+            for (write, count) in some.iter().zip(changed) {
+                let failed = |error| self.server.failed(write.statement.doing, &error);
+                counts.push(count.map_err(failed)?);
+            }
+        }
+        Ok(counts)
     }
 
     fn each(
@@ -285,11 +319,14 @@ impl Engine for PostgresEngine {
         row: &mut dyn FnMut(&dyn Row) -> RowFlow,
     ) -> Result<(), LedgerError> {
         let Some(cursor) = statement.cursor else {
+            if let Some(rows) = self.ahead.find(statement, values) {
+                return walk(&self.server.path(), &rows, row).map(|_| ());
+            }
             let values = typed(values);
             let rows = self.server.ask(statement.doing, async |client| {
                 client.query_typed(statement.text, &values).await
             })?;
-            return self.walk(&rows, row).map(|_| ());
+            return walk(&self.server.path(), &rows, row).map(|_| ());
         };
         self.exec(Statement { text: cursor, ..statement }, values)?;
         loop {
@@ -297,7 +334,7 @@ impl Engine for PostgresEngine {
                 let rows = client.query_typed_raw::<&str, [(&str, Type); 0]>(ROWS_AT_ONCE, []);
                 rows.await?.try_collect::<Vec<_>>().await
             })?;
-            let walked = self.walk(&rows, row);
+            let walked = walk(&self.server.path(), &rows, row);
             if rows.is_empty() || !matches!(walked, Ok(ControlFlow::Continue(()))) {
                 // Also where a row made no sense: the next walk has the same name.
                 let closed = self.server.run(statement.doing, "CLOSE walk");
@@ -314,53 +351,5 @@ impl Engine for PostgresEngine {
             Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(problems)
-    }
-}
-
-impl PostgresEngine {
-    fn walk(
-        &self,
-        rows: &[tokio_postgres::Row],
-        read: &mut dyn FnMut(&dyn Row) -> RowFlow,
-    ) -> RowFlow {
-        let path = self.server.path();
-        for row in rows {
-            if read(&PostgresRow { row, path: &path })?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-}
-
-struct PostgresRow<'r> {
-    row: &'r tokio_postgres::Row,
-    path: &'r PathBuf,
-}
-
-impl<'r> PostgresRow<'r> {
-    fn get<T: tokio_postgres::types::FromSql<'r>>(&self, column: usize) -> Result<T, LedgerError> {
-        self.row.try_get(column).map_err(|error| {
-            let name = self.row.columns().get(column).map_or("a column", |column| column.name());
-            nonsense(self.path, name.to_owned(), &problem::text(&error))
-        })
-    }
-}
-
-impl Row for PostgresRow<'_> {
-    fn int(&self, column: usize) -> Result<i64, LedgerError> {
-        self.get(column)
-    }
-
-    fn text(&self, column: usize) -> Result<&str, LedgerError> {
-        self.get(column)
-    }
-
-    fn optional_text(&self, column: usize) -> Result<Option<&str>, LedgerError> {
-        self.get(column)
-    }
-
-    fn bytes(&self, column: usize) -> Result<&[u8], LedgerError> {
-        self.get(column)
     }
 }

@@ -242,16 +242,20 @@ fn file_system_of(_path: &Path) -> Option<u64> {
 fn fuse_type(path: &Path) -> Option<String> {
     let device = rustix::fs::stat(path).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    mount_type(&mounts, &format!("{major}:{minor}")).map(str::to_owned)
+    let mounts = std::fs::read("/proc/self/mountinfo").ok()?;
+    mount_type(&mounts, (major, minor)).map(str::to_owned)
 }
 
-/// The type of the mount with a device, in the format of `proc_pid_mountinfo(5)`.
-fn mount_type<'m>(mounts: &'m str, device: &str) -> Option<&'m str> {
-    mounts.lines().find_map(|line| {
-        let (mount, source) = line.split_once(" - ")?;
-        let is_it = mount.split(' ').nth(2) == Some(device);
-        source.split(' ').next().filter(|_| is_it)
+/// The type of the mount with a device, in the format of `proc_pid_mountinfo(5)`. Paths in it need
+/// not be UTF-8, and hide no other line.
+pub fn mount_type(mounts: &[u8], (major, minor): (u32, u32)) -> Option<&str> {
+    let device = format!("{major}:{minor}");
+    mounts.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let is_it = fields.nth(2) == Some(device.as_bytes());
+        // Behind the path and the options come fields in any number, up to a lone dash.
+        let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+        std::str::from_utf8(kind).ok().filter(|kind| is_it && !kind.is_empty())
     })
 }
 
@@ -274,10 +278,11 @@ mod tests {
 
     #[test]
     fn the_mount_table_tells_one_fuse_from_another() {
-        let mounts = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n\
+        let mounts = b"35 1 0:51 / /home/Andr\xe9 rw - ext4 /dev/sda1 rw\n\
+                      36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n\
                       40 35 0:52 / /home/a/far rw,nosuid shared:3 - fuse.sshfs b@host:/ rw\n";
-        assert_eq!(mount_type(mounts, "0:52"), Some("fuse.sshfs"));
-        assert_eq!(mount_type(mounts, "98:0"), Some("ext3"));
-        assert_eq!(mount_type(mounts, "0:53"), None);
+        assert_eq!(mount_type(mounts, (0, 52)), Some("fuse.sshfs"));
+        assert_eq!(mount_type(mounts, (98, 0)), Some("ext3"));
+        assert_eq!(mount_type(mounts, (0, 53)), None);
     }
 }

@@ -26,7 +26,7 @@ impl WriteTxn<'_> {
 
     fn append_registry_unguarded(&mut self, event: &RegistryEvent) -> Result<(), LedgerError> {
         let entry = Entry::of(event, event.body.kind(), None);
-        let place = self.record(&Stream::Registry, &entry)?;
+        let sequence = self.record(&Stream::Registry, entry)?;
         match &event.body {
             RegistryBody::LedgerCreated { ledger_id, incarnation } => {
                 let id = Value::Text(ledger_id.as_str());
@@ -45,7 +45,7 @@ impl WriteTxn<'_> {
             RegistryBody::LedgerSealed { .. } => Ok(()),
             RegistryBody::ActuatorRegistered { actuator, .. } => {
                 let json = document(actuator);
-                self.put_document("actuator", actuator.name.as_str(), place.sequence, &json)
+                self.put_document("actuator", actuator.name.as_str(), sequence, &json)
             }
         }
     }
@@ -58,8 +58,8 @@ impl WriteTxn<'_> {
 
     fn append_policy_unguarded(&mut self, event: &PolicyEvent) -> Result<(), LedgerError> {
         let PolicyBody::PolicySet { policy, .. } = &event.body;
-        let place = self.record(&Stream::Policy, &Entry::of(event, event.body.kind(), None))?;
-        self.put_document("policy", "current", place.sequence, &document(policy))
+        let sequence = self.record(&Stream::Policy, Entry::of(event, event.body.kind(), None))?;
+        self.put_document("policy", "current", sequence, &document(policy))
     }
 
     pub(super) fn put_document(
@@ -101,6 +101,6 @@ impl WriteTxn<'_> {
             return Ok(false);
         }
         let entry = Entry::of(event, event.body.kind(), event.body.execution_key());
-        self.record(&Stream::Refusals, &entry).map(|_| true)
+        self.record(&Stream::Refusals, entry).map(|_| true)
     }
 }

@@ -72,22 +72,22 @@ impl WriteTxn<'_> {
             let event: RefusalEvent = self.read_copied(copied)?;
             let (kind, execution_key) = (event.body.kind(), event.body.execution_key());
             let entry = Entry { at: event.at, kind, execution_key, body };
-            return self.record(&Stream::Refusals, &entry).map(|_| ());
+            return self.record(&Stream::Refusals, entry).map(|_| ());
         }
         if copied.stream == Stream::Policy {
             let event: PolicyEvent = self.read_copied(copied)?;
             let PolicyBody::PolicySet { policy, .. } = &event.body;
             let entry = Entry { at: event.at, kind: event.body.kind(), execution_key: None, body };
-            let place = self.record(&Stream::Policy, &entry)?;
-            return self.put_document("policy", "current", place.sequence, &document(policy));
+            let sequence = self.record(&Stream::Policy, entry)?;
+            return self.put_document("policy", "current", sequence, &document(policy));
         }
         let event: RegistryEvent = self.read_copied(copied)?;
         let entry = Entry { at: event.at, kind: event.body.kind(), execution_key: None, body };
-        let place = self.record(&Stream::Registry, &entry)?;
+        let sequence = self.record(&Stream::Registry, entry)?;
         match &event.body {
             RegistryBody::ActuatorRegistered { actuator, .. } => {
                 let json = document(actuator);
-                self.put_document("actuator", actuator.name.as_str(), place.sequence, &json)
+                self.put_document("actuator", actuator.name.as_str(), sequence, &json)
             }
             RegistryBody::LedgerCreated { .. }
             | RegistryBody::LedgerRestored { .. }

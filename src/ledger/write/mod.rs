@@ -7,26 +7,24 @@ mod beside;
 mod commit;
 mod copied;
 mod part;
+mod rows;
 
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Deref};
+use std::ops::Deref;
 
-use crate::domain::canonical::canonical_json;
 use crate::domain::digest::Digest;
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId, ServiceName};
-use crate::domain::scale::event::{Event, Stamped};
-use crate::domain::scale::execution::Execution;
-use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::scale::event::Event;
+use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
-use crate::ledger::columns::{column, document};
+use crate::ledger::columns::column;
 use crate::ledger::error::LedgerError;
 use crate::ledger::reach::Reach;
 use crate::ledger::read::ReadTxn;
-use crate::ledger::sql::Value;
-use crate::ledger::statements as sql;
 use crate::ledger::stream::{Chainer, Stream};
 
 pub(in crate::ledger) use copied::Copied;
+use rows::Entry;
 
 /// The proof that a write is durable. Only a commit makes one.
 #[must_use = "a call may be made only with the proof that it was recorded"]
@@ -87,30 +85,6 @@ struct Stored {
 struct Tail {
     sequence: i64,
     hash: Digest,
-}
-
-/// Where an event was written.
-struct Place {
-    position: i64,
-    sequence: i64,
-}
-
-/// What is written of an event beside its hash.
-struct Entry<'e> {
-    at: Timestamp,
-    kind: &'e str,
-    execution_key: Option<&'e ExecutionKey>,
-    body: String,
-}
-
-impl<'e> Entry<'e> {
-    fn of<B: serde::Serialize>(
-        event: &'e Stamped<B>,
-        kind: &'e str,
-        execution_key: Option<&'e ExecutionKey>,
-    ) -> Self {
-        Self { at: event.at, kind, execution_key, body: canonical_json(event) }
-    }
 }
 
 impl<'a> Deref for WriteTxn<'a> {
@@ -186,153 +160,9 @@ impl<'a> WriteTxn<'a> {
         self.guard(appended)
     }
 
-    /// `bodies` are the texts of the events, where these are there already.
-    fn append_as(
-        &mut self,
-        service: &ServiceName,
-        state: ServiceState,
-        events: &[Event],
-        bodies: Option<&[&str]>,
-    ) -> Result<ServiceState, LedgerError> {
-        let stream = Stream::Service(service.clone());
-        let state = state.fold(events).map_err(|problem| self.illegal(&stream, &problem))?;
-        let mut touched: BTreeMap<&ExecutionKey, (Place, i64)> = BTreeMap::new();
-        let mut version = None;
-        for (at, event) in events.iter().enumerate() {
-            let key = event.body.execution_key();
-            let kind = event.body.kind();
-            let entry = match bodies {
-                None => Entry::of(event, kind, key),
-                Some(bodies) => {
-                    let body = bodies[at].to_owned();
-                    Entry { at: event.at, kind, execution_key: key, body }
-                }
-            };
-            let place = self.record(&stream, &entry)?;
-            let sequence = place.sequence;
-            version = Some(sequence);
-            if let Some(key) = key {
-                touched.entry(key).or_insert((place, sequence)).1 = sequence;
-            }
-        }
-        if let Some(version) = version {
-            self.write_head(service, &state.head, version)?;
-        }
-        for (key, (first, version)) in touched {
-            let execution =
-                state.executions.get(key).expect("BUG: the fold keeps what an event names");
-            self.write_execution(service, execution, first.position, version)?;
-        }
-        Ok(state)
-    }
-
-    fn write_head(
-        &mut self,
-        service: &ServiceName,
-        head: &ServiceHead,
-        version: i64,
-    ) -> Result<(), LedgerError> {
-        let before = self.loaded.get(service).map(|loaded| loaded.version);
-        let (name, json) = (Value::Text(service.as_str()), document(head));
-        let (new, json) = (Value::Int(version), Value::Text(&json));
-        let changed = match before {
-            None => 0,
-            Some(0) => self.engine().exec(sql::INSERT_SERVICE, &[name, new, json])?,
-            Some(before) => {
-                let values = [name, new, json, Value::Int(before)];
-                self.engine().exec(sql::UPDATE_SERVICE, &values)?
-            }
-        };
-        if changed != 1 {
-            return Err(self.stale(service, "the head"));
-        }
-        self.loaded.entry(service.clone()).or_default().version = version;
-        Ok(())
-    }
-
-    fn write_execution(
-        &mut self,
-        service: &ServiceName,
-        execution: &Execution,
-        position: i64,
-        version: i64,
-    ) -> Result<(), LedgerError> {
-        let key = execution.key();
-        let json = document(execution);
-        let state = execution.phase.as_str();
-        let live = Value::Int(i64::from(execution.is_live()));
-        let unfinished = Value::Int(i64::from(!execution.phase.is_finished()));
-        let loaded = self.loaded.get(service).and_then(|loaded| loaded.executions.get(key));
-        let changed = match loaded {
-            None => self.engine().exec(
-                sql::INSERT_EXECUTION,
-                &[
-                    Value::Int(position),
-                    Value::Text(key.as_str()),
-                    Value::Text(service.as_str()),
-                    Value::Text(execution.intent.wish.intent_id.as_str()),
-                    Value::Int(column(execution.revision().get())),
-                    Value::Int(i64::from(execution.intent.dry_run)),
-                    live,
-                    unfinished,
-                    Value::Text(state),
-                    Value::Int(version),
-                    Value::Text(&json),
-                ],
-            )?,
-            Some(before) => self.engine().exec(
-                sql::UPDATE_EXECUTION,
-                &[
-                    Value::Text(key.as_str()),
-                    live,
-                    unfinished,
-                    Value::Text(state),
-                    Value::Int(version),
-                    Value::Text(&json),
-                    Value::Int(before.version),
-                    Value::Text(before.state),
-                ],
-            )?,
-        };
-        if changed != 1 {
-            return Err(self.stale(service, &format!("execution {key}")));
-        }
-        let loaded = self.loaded.entry(service.clone()).or_default();
-        loaded.executions.insert(key.clone(), Stored { version, state });
-        Ok(())
-    }
-
     /// Whether a failure has made this write one that cannot be committed.
     pub const fn has_failed(&self) -> bool {
         self.failed
-    }
-
-    /// Appends one event to its chain.
-    fn record(&mut self, stream: &Stream, entry: &Entry<'_>) -> Result<Place, LedgerError> {
-        assert!(self.reach.holds(stream), "BUG: {stream} is written without its lock");
-        let tail = self.tail(stream)?;
-        let sequence = tail.sequence + 1;
-        let name = stream.to_string();
-        let command_id = self.command_id.as_str();
-        let hash = self.chainer.link(&tail.hash, &name, sequence, command_id, &entry.body);
-        let values = [
-            Value::Text(&name),
-            Value::Int(sequence),
-            Value::Text(command_id),
-            Value::Int(entry.at.as_micros()),
-            Value::Text(entry.kind),
-            Value::OptionalText(entry.execution_key.map(ExecutionKey::as_str)),
-            Value::Text(&entry.body),
-            Value::Bytes(hash.as_bytes()),
-        ];
-        let mut position = 0;
-        self.read.engine().each(sql::INSERT_EVENT, &values, &mut |row| {
-            position = row.int(0)?;
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let before = self.tails.insert(stream.clone(), Tail { sequence, hash });
-        self.displaced.push((stream.clone(), before));
-        Ok(Place { position, sequence })
     }
 
     fn tail(&self, stream: &Stream) -> Result<Tail, LedgerError> {

@@ -42,7 +42,7 @@ pub fn of_put(
     reports.add(Gate::Mode, check_mode(registration, put));
     reports.add(Gate::Writer, check_writer(registration, record_writer(put)));
     reports.add(Gate::Bounds, check_bounds(registration, desired));
-    reports.add(Gate::Revision, check_revision(state, put, context, current));
+    reports.add(Gate::Revision, check_revision(state, put, context, current, now));
     reports.add(Gate::InFlight, check_in_flight(state, put, now));
     reports.add(Gate::Fence, check_fence(state, put, now));
     let ask = Ask {
@@ -122,6 +122,7 @@ fn check_revision(
     put: &PutIntent,
     context: &Context<'_>,
     current: Option<Replicas>,
+    now: Timestamp,
 ) -> Checked {
     let actual = state.head.latest_revision;
     let of_record = match &put.form {
@@ -163,17 +164,35 @@ fn check_revision(
     {
         return Err(Rejection::IntentIdConflict { intent_id, revision, key: key.clone() });
     }
-    if !put.supersede
-        && !put.dry_run
-        && let Some(other) = waiting(state).find(|other| other.put_by.actor != context.by.actor)
-    {
-        return Err(Rejection::OthersIntent {
-            service: put.service.clone(),
-            revision: other.revision(),
-            actor: other.put_by.actor.to_string(),
-        });
+    if !put.supersede && !put.dry_run {
+        check_waiting(state, context, now)?;
     }
-    passed(format!("{actual} → {}", actual + 1))
+    let ends: String = waiting(state)
+        .filter(|_| !put.dry_run)
+        .map(|other| format!(", ends {}@{}", other.intent.service, other.revision()))
+        .collect();
+    passed(format!("{actual} → {}{ends}", actual + 1))
+}
+
+/// What waits is ended by an acceptance, but not by accident: neither somebody else's, nor what a
+/// process holds a lease for and is about to start.
+fn check_waiting(
+    state: &ServiceState,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    for other in waiting(state) {
+        let (service, revision) = (other.intent.service.clone(), other.revision());
+        if other.put_by.actor != context.by.actor {
+            let actor = other.put_by.actor.to_string();
+            return Err(Rejection::OthersIntent { service, revision, actor });
+        }
+        if let Some(held) = other.live_lease(now) {
+            let held = Box::new(held.clone());
+            return Err(Rejection::LeaseHeld { service, revision, held });
+        }
+    }
+    Ok(())
 }
 
 /// The live intents that have not started and that an acceptance would end.

@@ -32,6 +32,12 @@ fn an_address_says_more_than_the_environment() {
             "postgres:///e?host=localhost,127.0.0.2&port=1,2",
             "postgres://ci@localhost:1,127.0.0.2:2/e",
         ),
+        // Where it leads is a part of it.
+        (
+            "postgres://localhost/e?hostaddr=127.0.0.3&schema=s",
+            "postgres://ci@localhost:7/e?hostaddr=127.0.0.3&schema=s",
+        ),
+        ("postgres:///e?host=::1&hostaddr=::1", "postgres://ci@[::1]:7/e"),
     ] {
         assert_eq!(read(text, &around).expect(text).shown(), shown);
     }
@@ -50,6 +56,11 @@ fn a_word_that_is_wrong_is_named_without_a_password() {
         ("postgres://u:geheim%2@h/d", "password: a % is not followed by two hex digits"),
         ("postgres://u:geheim@localhost:0/d", "the port is \"0\""),
         ("postgres://localhost:1,localhost:2,localhost/d?port=1,2", "2 ports for 3 hosts"),
+        ("postgres://localhost/d?hostaddr=::1,::1", "2 addresses in hostaddr for 1 hosts"),
+        (
+            "postgres://localhost/d?hostaddr=10.0.0.1&sslmode=prefer",
+            "a stranger can turn into no TLS",
+        ),
         ("postgres://localhost/d?schema=public", "the schema is \"public\""),
         ("postgres://localhost/d?schema=a%22b", "the schema is"),
         ("postgres://localhost/d?connect_timeout=0", "1 to 3600 seconds"),
@@ -73,9 +84,13 @@ fn tls_is_left_out_only_on_this_host_or_by_word() {
         ("postgres://10.0.0.1/d?sslmode=disable", false, true),
         // One of the hosts is elsewhere.
         ("postgres://localhost,10.0.0.1/d?sslmode=disable", false, true),
+        // A host that is called as this one is, and is somewhere else.
+        ("postgres://localhost/d?hostaddr=10.0.0.1&sslmode=disable", false, true),
+        ("postgres://%2Ftmp/d?hostaddr=10.0.0.1&sslmode=disable", false, true),
+        ("postgres://localhost/d?hostaddr=127.0.0.1", false, false),
     ] {
         let address = read(text, &[]).expect(text);
-        assert_eq!((address.tls().is_some(), address.is_in_clear()), (is_encrypted, is_in_clear));
+        assert_eq!((address.is_encrypted(), address.is_in_clear()), (is_encrypted, is_in_clear));
     }
 }
 
@@ -125,5 +140,56 @@ fn a_place_is_named_in_full() {
         // Whatever the environment says, it leads there.
         let elsewhere = [("PGHOST", "db2"), ("PGPORT", "9"), ("PGDATABASE", "x")];
         assert_eq!(read(place, &elsewhere).expect(place).place(), place);
+    }
+}
+
+/// A FIFO would be waited for until somebody writes it, and a device is read without end.
+#[test]
+fn a_certificate_that_is_no_file_is_refused_at_once() {
+    let home = tempfile::tempdir().expect("a directory");
+    let fifo = home.path().join("fifo");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .expect("a FIFO");
+    let fifo = fifo.to_str().expect("UTF-8");
+    for file in [fifo, "/dev/zero"] {
+        for words in [format!("sslrootcert={file}"), format!("sslcert={file}&sslkey={file}")] {
+            let text = format!("postgres://localhost/d?sslmode=require&{words}");
+            let error = read(&text, &[]).expect_err("no file");
+            assert!(error.contains("not a regular file"), "{error}");
+        }
+    }
+}
+
+/// The library's own words show the line that is wrong, byte by byte.
+#[test]
+fn a_damaged_key_is_told_and_not_shown() {
+    let home = tempfile::tempdir().expect("a directory");
+    let whole = include_str!("../../../../fixtures/tls/localhost.pem");
+    let (certificate, key) = whole.split_at(whole.find("-----BEGIN PRIVATE").expect("a key"));
+    let write = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let certificate = write("cert.pem", certificate);
+    for (damaged, problem) in [
+        (key.replacen("KEY-----\n", "KEY", 1), "a BEGIN line is not whole"),
+        (key.replace("-----END PRIVATE KEY-----", ""), "a BEGIN line has no END line"),
+        (key.replace("MC4C", "M!4C"), "is not base64"),
+        (String::new(), "there is none in it"),
+    ] {
+        let file = write("key.pem", &damaged);
+        let words = format!("sslrootcert={certificate}&sslcert={certificate}&sslkey={file}");
+        let text = format!("postgres://localhost/d?sslmode=require&{words}");
+        let error = read(&text, &[]).expect_err(problem);
+        assert!(error.contains("sslkey") && error.contains(problem), "{error}");
+        let is_shown = ["HVUx4tINjfsN6", "77, 67, 52, 67", "72, 86, 85, 120"];
+        assert!(!is_shown.iter().any(|part| error.contains(part)), "{error}");
     }
 }

@@ -1,14 +1,16 @@
 //! TLS: the server's certificate and its name are always checked.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{AddressError, wrong};
+use crate::files;
 
 /// The connector that a mode asks for. Without a mode: TLS for every host that is not this one.
 ///
@@ -43,8 +45,8 @@ fn connector<'a>(
         (None, None) => builder.with_no_client_auth(),
         (Some(certificate), Some(key)) => {
             let chain = certificates("sslcert", certificate)?;
-            let private = PrivateKeyDer::from_pem_file(key)
-                .map_err(|error| wrong(format!("sslkey {key}: {error}")))?;
+            let private = PrivateKeyDer::from_pem_slice(&read("sslkey", key)?)
+                .map_err(|error| wrong(format!("sslkey {key}: {}", pem_problem(&error))))?;
             builder
                 .with_client_auth_cert(chain, private)
                 .map_err(|error| wrong(format!("sslcert {certificate}: {error}")))?
@@ -56,10 +58,26 @@ fn connector<'a>(
 
 fn certificates(word: &str, file: &str) -> Result<Vec<CertificateDer<'static>>, AddressError> {
     let failed = |error: &dyn std::fmt::Display| wrong(format!("{word} {file}: {error}"));
-    let found = CertificateDer::pem_file_iter(file).map_err(|error| failed(&error))?;
-    let found: Result<Vec<_>, _> = found.collect();
-    let found = found.map_err(|error| failed(&error))?;
+    let text = read(word, file)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let found = found.map_err(|error| failed(&pem_problem(&error)))?;
     if found.is_empty() { Err(failed(&"there is no certificate in it")) } else { Ok(found) }
+}
+
+/// A file of the address, read as files of settings are: never waited for, and never without end.
+fn read(word: &str, file: &str) -> Result<Vec<u8>, AddressError> {
+    files::read_settings(Path::new(file)).map_err(|error| wrong(format!("{word} {file}: {error}")))
+}
+
+/// What is wrong with a file. The error's own text shows what stands there, which may be a key.
+const fn pem_problem(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::NoItemsFound => "there is none in it",
+        pem::Error::MissingSectionEnd { .. } => "a BEGIN line has no END line",
+        pem::Error::IllegalSectionStart { .. } => "a BEGIN line is not whole",
+        pem::Error::Base64Decode(_) => "what stands between BEGIN and END is not base64",
+        _ => "it is not in the form of PEM",
+    }
 }
 
 fn roots(file: Option<&str>) -> Result<RootCertStore, AddressError> {

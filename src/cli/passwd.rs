@@ -1,0 +1,40 @@
+//! The table of users, `/etc/passwd`, which other programs write.
+//!
+//! Owns who somebody is called. A line that cannot be read hides no other line.
+
+use crate::domain::scale::provenance::Claim;
+
+/// The name of a user id on this host; the number where there is none.
+pub(super) fn os_user(uid: u32) -> String {
+    let table = std::fs::read("/etc/passwd").unwrap_or_default();
+    name_of(&table, uid).map_or_else(|| format!("uid-{uid}"), str::to_owned)
+}
+
+/// The first name of a user id in a table of passwd(5), whatever else stands there: other texts
+/// need not be UTF-8. A name that nobody could claim, a comment and a line of NIS are none.
+pub fn name_of(table: &[u8], uid: u32) -> Option<&str> {
+    table.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        let name = std::str::from_utf8(fields.next()?).ok()?;
+        let id: u32 = std::str::from_utf8(fields.nth(1)?).ok()?.parse().ok()?;
+        let is_name =
+            !name.starts_with(['#', '+', '-']) && Claim::try_from(name.to_owned()).is_ok();
+        (id == uid && is_name).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_cannot_be_read_hides_no_other() {
+        let table = b"r\xe9n\xe9:x:1:1:R\xe9n\xe9:/:/bin/sh\nann:x:1000:1000:Andr\xe9:/:/bin/sh\n\
+                      nobody\n#old:x:7:7::/:\n+@all:x:8::::\n:x:9:9::/:\nbob:x:7:7::/:/bin/sh";
+        for (uid, name) in
+            [(1, None), (1000, Some("ann")), (7, Some("bob")), (8, None), (9, None), (2, None)]
+        {
+            assert_eq!(name_of(table, uid), name, "{uid}");
+        }
+    }
+}
