@@ -149,9 +149,6 @@ impl Move {
 
     /// Takes over what is new in the source.
     pub fn pull(&mut self, source: &mut Ledger) -> Result<Pulled, LedgerError> {
-        if handed_over(&source.read()?)?.is_some() {
-            return Ok(Pulled::default());
-        }
         pull(source, &mut self.target)
     }
 
@@ -176,6 +173,9 @@ impl Move {
                 self.target.read()?.verify_whole()?;
                 hand_over(source, handing, &by, now)?;
             }
+            // Heads that are kept of the source, now or later, are those of the copy, too.
+            self.pull(source)?;
+            hold_equal(source, &mut self.target)?;
             self.target.read()?.verify_whole()?;
             let mut txn = self.target.write_whole_anyway(opening)?;
             let at = txn.now().unwrap_or(now);

@@ -161,7 +161,7 @@ impl Server {
         let waited = self.patience();
         let answer = self.within(waited, question(&connected.client));
         // Of a lost transaction only the way back to a savepoint succeeds.
-        self.is_aborted.set(!matches!(answer, Ok(Ok(_))));
+        self.is_aborted.set(false);
         drop(link);
         match answer {
             Ok(Ok(answer)) => Ok(answer),
@@ -178,6 +178,7 @@ impl Server {
     /// none any more.
     pub(super) fn failed(&self, doing: &'static str, error: &tokio_postgres::Error) -> LedgerError {
         let error = problem::of(doing, self.path(), self.lock_timeout, error);
+        self.is_aborted.set(true);
         if error.is_unreachable() {
             drop(self.link.take());
         }
