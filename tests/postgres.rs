@@ -13,6 +13,7 @@ mod proxy;
 mod refused;
 mod replication;
 mod roles;
+mod secrets;
 mod tls;
 mod waits;
 

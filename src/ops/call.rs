@@ -27,8 +27,8 @@ use crate::domain::scale::result::{ActuationRequest, Detail};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Committed;
 
-/// How long to wait before a lease is renewed again that could not be, because the ledger was busy or
-/// away.
+/// How long to wait before a lease is renewed again that could not be, because the ledger was busy
+/// or away.
 const RENEW_PAUSE: DurationMs = DurationMs::from_millis(200);
 
 /// A call that is durable and may now be made.
@@ -278,8 +278,9 @@ impl LeaseWatch<'_> {
     }
 }
 
-/// When a lease that could not be renewed is tried again; none where it would have ended by then, so
-/// that the call must end with it. Whoever is in the way may be gone at any time, and a server back.
+/// When a lease that could not be renewed is tried again; none where it would have ended by then,
+/// so that the call must end with it. Whoever is in the way may be gone at any time, and a server
+/// back.
 fn next_try(
     is_unavailable: bool,
     now: Timestamp,

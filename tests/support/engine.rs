@@ -11,7 +11,7 @@ pub(crate) enum Held {
 
 impl World {
     /// The same, whatever the engine of this run is.
-    pub(super) fn on_sqlite() -> Self {
+    pub(crate) fn on_sqlite() -> Self {
         let dir = tempfile::Builder::new().prefix("scalectl-test-").tempdir().unwrap();
         Self { dir, env: Vec::new(), schema: None }
     }
