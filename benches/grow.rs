@@ -5,7 +5,7 @@ use std::path::Path;
 use scalectl::domain::id::{ExecutionKey, HostKey, ServiceName};
 use scalectl::domain::scale::attempt::Call;
 use scalectl::domain::scale::command::{
-    CallEnd, CallPlan, Command, Context, Premise, PutForm, PutIntent, StartAttempt,
+    CallEnd, CallPlan, Command, Context, PutForm, PutIntent, RegisterService, StartAttempt,
 };
 use scalectl::domain::scale::decide::decide;
 use scalectl::domain::scale::execution::{Execution, Phase};
@@ -103,7 +103,7 @@ impl Facts {
             ledger_id: &ledger_id,
             actuator: self.actuator.as_ref(),
             policy: &self.policy,
-            source: "cli",
+            recent: None,
         };
         let decision = decide(&state, command, &context, Clock::system().now())?;
         Ok(txn.append(service, state, &decision.events)?)
@@ -119,36 +119,26 @@ fn register(txn: &mut WriteTxn<'_>, facts: &Facts, name: &ServiceName) -> Done<(
     let mut registration = head.registration.clone().ok_or("BUG: the model is registered")?;
     registration.service = name.clone();
     registration.workload_id = name.as_str().parse()?;
-    let command = Command::RegisterService {
-        registration: Box::new(registration),
+    let command = Command::RegisterService(Box::new(RegisterService {
+        registration,
         binding: head.binding.clone(),
         expected: None,
         target_holder: None,
-    };
+        authorization: None,
+    }));
     facts.step(txn, name, state, &command).map(|_| ())
 }
 
 fn wish(service: &ServiceName, key: ExecutionKey, replicas: u32) -> Done<PutIntent> {
-    Ok(PutIntent {
-        service: service.clone(),
-        form: PutForm::Flags {
-            replicas: replicas.into(),
-            reason: "bench".to_owned().try_into()?,
-            retry_policy: None,
-            key,
-            fence: None,
-            valid_for: DurationMs::from_secs(3600),
-        },
-        dry_run: false,
-        premise: Premise::Latest,
-        expect_count: None,
-        queue: false,
-        supersede: false,
-        override_cooldown: false,
-        attest_not_drained: false,
-        key_elsewhere: None,
-        id_owner: None,
-    })
+    let form = PutForm::Flags {
+        replicas: replicas.into(),
+        reason: "bench".to_owned().try_into()?,
+        retry_policy: None,
+        key,
+        fence: None,
+        valid_for: DurationMs::from_secs(3600),
+    };
+    Ok(PutIntent::new(service.clone(), form))
 }
 
 /// One wish from its put to its observation.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use scalectl::domain::id::{ExecutionKey, HostKey, ServiceName};
-use scalectl::domain::scale::command::{Premise, PutForm, PutIntent};
+use scalectl::domain::scale::command::{PutForm, PutIntent};
 use scalectl::domain::time::DurationMs;
 use scalectl::ledger::{EventFilter, Ledger, Location, OpenOptions, ServerAddress, Surroundings};
 use scalectl::ops::clock::Clock;
@@ -89,24 +89,13 @@ fn connect(address: &str) -> Done<Session> {
 }
 
 fn wish(service: &ServiceName, key: ExecutionKey, replicas: u32) -> Done<PutIntent> {
-    Ok(PutIntent {
-        service: service.clone(),
-        form: PutForm::Flags {
-            replicas: replicas.into(),
-            reason: "bench".to_owned().try_into()?,
-            retry_policy: None,
-            key,
-            fence: None,
-            valid_for: DurationMs::from_secs(3600),
-        },
-        dry_run: false,
-        premise: Premise::Latest,
-        expect_count: None,
-        queue: false,
-        supersede: false,
-        override_cooldown: false,
-        attest_not_drained: false,
-        key_elsewhere: None,
-        id_owner: None,
-    })
+    let form = PutForm::Flags {
+        replicas: replicas.into(),
+        reason: "bench".to_owned().try_into()?,
+        retry_policy: None,
+        key,
+        fence: None,
+        valid_for: DurationMs::from_secs(3600),
+    };
+    Ok(PutIntent::new(service.clone(), form))
 }

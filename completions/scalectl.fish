@@ -50,8 +50,13 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "attempt" -d 'What
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "batch" -d 'Many keyed steps, a JSON line each, an answer each'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind, mode, retire'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, test, template'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "approval" -d 'Wishes that wait for a colleague: list, show, grant, deny'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "break-glass" -d 'Pass policy once in an emergency, and review it afterwards'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "hold" -d 'Let nothing but a broken glass change the count of a service for a time'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "override" -d 'Pin the count of a service for a time: set, clear'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "adopt" -d 'Take what runs for what is wished: by a reading, and nobody is called'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
@@ -72,11 +77,16 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait -d 'Until when to go on: applied, verified or ready' -r -f -a "applied\t''
 verified\t''
 ready\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l timeout -d 'How long to wait for all of it' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l controller -d 'Who acts; the registered writer by default' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l break-glass -d 'Pass policy, approval and cooldown: under an authorization of that name, or a new one' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l incident -d 'The incident that it is for, 1 to 128 characters' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l authorized-for -d 'How long the authorization lasts, at most 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -90,6 +100,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l supersede -d
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l no-wait -d 'Take each step once and wait for nothing'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l dry-run -d 'Walk every gate, write nothing, exit as the real one would'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait-approval -d 'Wait for a colleague, too, where policy leaves it to one'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l raise-max -d 'Raise the registered upper bound to the count, under the same authorization'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l yes -d 'Do not ask; needs --current-replicas'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -110,6 +123,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'H
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l controller -d 'Who would act; the registered writer by default' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -132,6 +147,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -196,6 +213,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -483,19 +502,21 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "show" -d 'Show one service'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "list" -d 'List the services'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind" -f -a "bind" -d 'Read the target of a service and record what it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "show" -d 'Show one service'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "list" -d 'List the services'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "bind" -d 'Read the target of a service and record what it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "mode" -d 'Give the count another owner, from what it is read as now'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "retire" -d 'End a service; its history stays'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l expect-revision -d 'The unit revision that you know of; 0 for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actuator -d 'Who carries a wish out' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l mode -d 'Who may change the count: native, delegated, external_hpa (hpa), external_keda (keda)' -r
@@ -524,6 +545,20 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 external\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts a wish may use, 1 to 8 [default: 3]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h [default: 5s]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l replicas -d 'The count that a static service is brought back to by reconcile, or none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l quorum -d 'Whether evidence for a reduction must say that a quorum survives' -r -f -a "required\t''
+none\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal -d 'The signal, 1 to 128 characters; none takes the scaling away' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal-target -d 'What its value per replica should be: above 0, at most 1e12' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal-aggregation -d 'What the value is about: fleet_total or per_replica [default: fleet_total]' -r -f -a "fleet_total\t''
+per_replica\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal-unit -d 'What the value is counted in; a sample must say the same' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal-scope -d 'What part of the service it is measured over; a sample must say the same' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l scale-up-step -d 'How many more one step may make, 1 to 100000 [default: 1]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l scale-down-step -d 'How many fewer one step may make, 1 to 100000 [default: 1]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l deadband -d 'How far from the target nothing is done, as a part of it, 0 to 1 [default: 0.05]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l scale-up-samples -d 'How many samples in a row must ask for more, 1 to 60 [default: 1]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l scale-down-samples -d 'How many samples in a row must ask for less, 1 to 60 [default: 3]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l label -d 'A label NAME=VALUE; an empty value takes it away; may be repeated' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -562,6 +597,29 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l expect-revision -d 'The unit revision that you know of' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l actuator -d 'Who carries wishes out from now on [default: who does now]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l owner -d 'What the other controller is called [default: as found]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -617,6 +675,226 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "list" -d 'List what waits for an answer'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "show" -d 'Show what is asked, what runs now, and what would be agreed to'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "grant" -d 'Agree: it may be carried out, while the count is what it was asked about'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "deny" -d 'Refuse, for good'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l all -d 'Those that were answered or are over, too'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "authorize" -d 'Permit one count of one target; scale NAME=N --break-glass ID uses it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "list" -d 'List what nobody has reviewed'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "show" -d 'Show an authorization and what was done under it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "revoke" -d 'Take an authorization back: nothing starts under it any more'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "review" -d 'Say that somebody else has looked at what was done'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l incident -d 'The incident that it is for, 1 to 128 characters' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l authorized-for -d 'How long the authorization lasts, at most 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l max-uses -d 'How many wishes may be carried out under it, 1 to 255' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l attest -d 'Vouch that what is not drained may lose its work' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l raise-max -d 'Raise the registered upper bound to the count, under the same authorization'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l check -d 'Exit 26 while there is any'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -f -a "set" -d 'Hold the count of a service'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -f -a "lift" -d 'End a hold before its time'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and not __fish_seen_subcommand_from set lift list" -f -a "list" -d 'List the holds and the overrides that are in force'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l until -d 'When it ends by itself: an instant, or how long from now; at most a month' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from lift" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -f -a "set" -d 'Scale a service, and let no tick move it until then'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -f -a "clear" -d 'End an override before its time; the count stays as it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l until -d 'When it ends by itself: an instant, or how long from now; at most a month' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l key -d 'The key that names this wish for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l current-replicas -d 'The count that you believe runs now' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l timeout -d 'How long to wait for all of it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l queue -d 'Wait behind what is in flight instead of being refused'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l key -d 'The key that names this adoption for ever; minted where none is given' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l supersede -d 'End a waiting wish of somebody else'
+complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

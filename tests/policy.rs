@@ -121,6 +121,38 @@ fn a_denial_names_the_rule_its_file_and_its_line() {
     assert_eq!(world.fake_log("effects").len(), 1, "only the first had an effect");
 }
 
+/// A `forbid` is for good, whatever else is permitted, unless it says itself that a colleague may
+/// agree.
+#[test]
+fn a_forbid_leaves_the_last_word_to_a_colleague_only_if_it_says_so() {
+    let rules = |unless: &str| {
+        format!(
+            "@id(\"all\")\npermit(principal, action, resource);\n\
+             @id(\"shrink-needs-two\")\n{unless}\
+             forbid(principal, action == Action::\"scale_down\", resource);\n"
+        )
+    };
+    let world = with(&rules(""));
+    world.run("scale web=3 --reason x").exits(0);
+    world.run("scale web=2 --reason x").exits(12);
+    let mut world = with(&rules("@unless(\"approved\")\n"));
+    world.run("scale web=3 --reason x").exits(0);
+    let ran = world.run("scale web=2 --key k --reason x").exits(13);
+    assert!(ran.stderr.contains("shrink-needs-two refuses scale_down"), "{ran:#?}");
+    world.set("SCALECTL_TEST_USER", "bob:1002");
+    world.run("approval grant web@2 --reason ok").exits(0);
+    world.run("scale web=2 --key k --reason x").exits(0);
+    // Only a forbid has a last word to leave, and there is one word for it.
+    for bad in [
+        "@id(\"a\")\n@unless(\"approved\")\npermit(principal, action, resource);\n",
+        "@id(\"a\")\n@unless(\"asked\")\nforbid(principal, action, resource);\n",
+    ] {
+        std::fs::write(world.path("bad.cedar"), bad).expect("ours");
+        let ran = world.run("policy put bad.cedar --reason x").exits(2);
+        assert!(ran.stderr.contains("@unless"), "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_forbid_that_cannot_be_evaluated_denies() {
     // The rule passes strict validation, and overflows at run time.

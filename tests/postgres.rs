@@ -4,10 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod clocks;
+mod cut_life;
 mod cuts;
+mod decided;
 mod hosts;
 mod life;
 mod lost;
+mod moves;
 mod pooler;
 mod proxy;
 mod refused;

@@ -38,7 +38,7 @@ fn is_plainly_one(text: &str) -> bool {
 /// `postgres://user:secret@host/db?password=secret` becomes `postgres://user@host/db`. The line
 /// still works for whoever keeps the password where `libpq` looks for it. Where it is not clear
 /// what is the password, only the beginning is shown.
-pub(super) fn without_password(text: &str) -> Cow<'_, str> {
+pub fn without_password(text: &str) -> Cow<'_, str> {
     hidden(text, resembles_address)
 }
 

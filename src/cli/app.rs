@@ -10,7 +10,7 @@ use super::args::{up_to, whole_number};
 use super::chosen::{Chosen, note_clear_text};
 use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
-use super::passwd::os_user;
+use super::passwd::this_user;
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
 use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
@@ -189,8 +189,7 @@ impl App {
 
     /// Who asks.
     pub(crate) fn provenance(&self) -> Result<Provenance, Fault> {
-        let uid = rustix::process::getuid().as_raw();
-        let os_user = os_user(uid);
+        let (os_user, uid) = this_user(&self.environment);
         let named = self
             .globals
             .actor
@@ -214,6 +213,8 @@ impl App {
             pid: host::pid(),
             run_url: self.run_url(),
             reference,
+            db_role: None,
+            signed_by: None,
         })
     }
 

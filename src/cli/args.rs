@@ -3,7 +3,9 @@
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::domain::time::{DurationMs, InvalidDuration};
+use super::fault::Fault;
+use super::problem::Problem;
+use crate::domain::time::{DurationMs, InvalidDuration, Timestamp};
 
 /// A whole number in digits. A sign would look like a relative count, and there are none.
 pub(super) fn whole_number(text: &str) -> Result<u64, String> {
@@ -32,6 +34,31 @@ pub(super) fn day(text: &str) -> Result<DurationMs, String> {
 pub(super) fn wait(text: &str) -> Result<DurationMs, String> {
     up_to(DurationMs::from_secs(31 * 86_400), text)
 }
+
+/// When something ends: an instant, or how long from now, at most a month ahead.
+pub(super) fn until(word: &str, now: Timestamp) -> Result<Timestamp, Fault> {
+    let refuse = |why: String| {
+        Fault::from(
+            Problem::usage("invalid_time", format!("--until {word}: {why}"))
+                .hint("write how long, such as 2h, or when, such as 2026-01-01T12:00:00Z"),
+        )
+    };
+    let instant = match (word.parse::<Timestamp>(), word.parse::<DurationMs>()) {
+        (Ok(instant), _) => instant,
+        (Err(_), Ok(duration)) => now.plus(duration),
+        (Err(_), Err(error)) => return Err(refuse(error.to_string())),
+    };
+    if instant <= now {
+        return Err(refuse("that is over".to_owned()));
+    }
+    if instant > now.plus(UNTIL_MAX) {
+        return Err(refuse(format!("that is more than {UNTIL_MAX} from now")));
+    }
+    Ok(instant)
+}
+
+/// The furthest end that a person may set: a month. What lasts longer is a setting.
+const UNTIL_MAX: DurationMs = DurationMs::from_secs(31 * 86_400);
 
 /// Whether a line says nothing that only a new wish can have: it may then go on with an older one.
 pub(super) fn may_resume(matches: &ArgMatches) -> bool {

@@ -1,5 +1,7 @@
 //! Faults: everything that a verb can end with, made into the one form of a problem.
 
+mod life;
+
 use super::exit::Exit;
 use super::output::Recorded;
 use super::problem::{EndSignal, Problem, ProblemContext};
@@ -208,13 +210,17 @@ fn unknown_commit(error: &LedgerError, context: &ProblemContext) -> Option<Probl
     })
 }
 
-fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
-    let exit = match error.class() {
+const fn exit_of(error: &LedgerError) -> Exit {
+    match error.class() {
         ErrorClass::Conflict => Exit::Conflict,
         ErrorClass::Unknown => Exit::Unknown,
         ErrorClass::Unavailable => Exit::Unavailable,
         ErrorClass::Unusable => Exit::LedgerUnusable,
-    };
+    }
+}
+
+fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
+    let exit = exit_of(error);
     if let Some(problem) = unknown_commit(error, context) {
         return problem;
     }
@@ -222,6 +228,10 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
     let problem = |hint: &str| {
         Problem::ledger(error.code(), exit, error.to_string(), facts, hint).applied(context)
     };
+    if let Some((hint, line)) = life::advice(error, context) {
+        let told = problem(&hint);
+        return if line.is_empty() { told } else { told.run(line) };
+    }
     match error {
         LedgerError::Missing { .. } => {
             problem("set SCALECTL_LEDGER to the ledger that is meant, or make a first one with")

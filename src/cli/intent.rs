@@ -1,11 +1,13 @@
 //! `intent`: put, show, list, withdraw, abandon.
 
+mod wish;
+
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 
 use super::app::App;
-use super::args::{wait, whole_number};
+use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
@@ -25,6 +27,8 @@ use crate::ops::intent_abandon::intent_abandon;
 use crate::ops::intent_put::intent_put;
 use crate::ops::intent_withdraw::intent_withdraw;
 use crate::ops::mint;
+
+pub(super) use wish::WishArgs;
 
 pub(super) const NOUN: Noun = Noun {
     name: "intent",
@@ -47,47 +51,6 @@ pub(super) enum Verb {
     Withdraw(WithdrawArgs),
     /// End a failure that could be tried again
     Abandon(AbandonArgs),
-}
-
-/// What of a wish comes from flags; `scale` and `plan` take the same.
-#[derive(Debug, Clone, Args)]
-pub(super) struct WishArgs {
-    /// Why: 1 to 512 characters [env: SCALECTL_REASON]
-    #[arg(long, value_name = "TEXT")]
-    pub(super) reason: Option<String>,
-    /// The key that names this wish for ever; minted where none is given
-    #[arg(long, value_name = "KEY")]
-    pub(super) key: Option<String>,
-    /// The newest intent revision that you know of (0 for none), or latest
-    #[arg(long, value_name = "N|latest")]
-    pub(super) expect_revision: Option<String>,
-    /// The count that you believe runs now
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(super) current_replicas: Option<u64>,
-    /// How many attempts this wish may use, 1 to 8
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    pub(super) max_attempts: Option<u64>,
-    /// How long to wait between attempts, up to 1h
-    #[arg(long, value_name = "DURATION")]
-    pub(super) backoff: Option<DurationMs>,
-    /// A fence of the writer's own
-    #[arg(long, value_name = "EPOCH.TOKEN")]
-    pub(super) fence: Option<String>,
-    /// How long the fence of this wish lives
-    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "1h")]
-    pub(super) valid_for: DurationMs,
-    /// Wait behind what is in flight instead of being refused
-    #[arg(long)]
-    pub(super) queue: bool,
-    /// End a waiting wish of somebody else
-    #[arg(long)]
-    pub(super) supersede: bool,
-    /// Ask policy to pass the cooldown (action override_cooldown)
-    #[arg(long)]
-    pub(super) override_cooldown: bool,
-    /// Vouch that what is not drained may go
-    #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
-    pub(super) attest: Option<String>,
 }
 
 #[derive(Args)]
@@ -208,6 +171,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         app.wish = Some(format!("{service}={replicas}"));
         put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
     };
+    let put = args.wish.undoing(put, app)?;
     let is_keyless = args.file.is_none() && args.wish.key.is_none();
     let report = intent_put(app.session()?, put)?;
     let exit = view::exit_of(standing::of_put(&report.execution));
@@ -250,8 +214,6 @@ pub(super) fn put_of_flags(
         valid_for: wish.valid_for,
     };
     let put = PutIntent {
-        service: service.clone(),
-        form,
         dry_run,
         premise: premise(wish.expect_revision.as_deref())?,
         expect_count: wish
@@ -259,18 +221,13 @@ pub(super) fn put_of_flags(
             .map(Replicas::new)
             .transpose()
             .map_err(|error| usage("invalid_replicas", error.to_string()))?,
-        queue: wish.queue,
-        supersede: wish.supersede,
-        override_cooldown: wish.override_cooldown,
-        attest_not_drained: wish.attest.is_some(),
-        key_elsewhere: None,
-        id_owner: None,
+        ..PutIntent::new(service.clone(), form)
     };
-    Ok((put, wish.key.is_some()))
+    Ok((wish.applied_to(put), wish.key.is_some()))
 }
 
 /// A key that is minted begins with the service's name, as far as there is room.
-fn cut(service: &str) -> &str {
+pub(super) fn cut(service: &str) -> &str {
     &service[..service.len().min(200)]
 }
 

@@ -54,7 +54,7 @@ fn copy(app: &mut App, from: Option<String>, to: &str, why: Option<&str>) -> Out
     let (to, to_shown) = app.place_of(to)?;
     let from_shown = app.session()?.ledger.identity().path.display().to_string();
     let lock_timeout = app.globals.lock_timeout;
-    let order = LedgerCopy { to, to_shown: to_shown.clone(), from_shown, reason, lock_timeout };
+    let order = LedgerCopy { to, from_shown, reason, lock_timeout };
     let session = app.session()?;
     let done = ledger_copy(session, &order)?;
     let id = session.ledger.identity().ledger_id.clone();

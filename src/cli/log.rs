@@ -56,14 +56,26 @@ struct LogArgs {
 }
 
 /// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 39] = [
     "ledger_created",
     "actuator_registered",
     "policy_set",
     "refused",
     "service_registered",
+    "service_handed_over",
+    "service_retired",
+    "hold_set",
+    "hold_lifted",
+    "override_set",
+    "override_cleared",
+    "authorization_granted",
+    "authorization_used",
+    "authorization_revoked",
+    "authorization_reviewed",
+    "autoscale_evaluated",
     "target_bound",
     "intent_proposed",
+    "intent_rejected",
     "intent_accepted",
     "intent_superseded",
     "intent_withdrawn",
@@ -283,6 +295,55 @@ fn what(event: &StoredEvent) -> String {
             format!("until {}", text(&body["held"]["lease"]["expires_at"]))
         }
         "lease_renewed" => format!("until {}", text(&body["expires_at"])),
+        kind => of_authority(kind, body, text),
+    }
+}
+
+/// What a person or a tick has laid upon a service.
+fn of_authority(kind: &str, body: &Value, text: impl Fn(&Value) -> String) -> String {
+    match kind {
+        "service_handed_over" => format!(
+            "{} → {}, baseline {}, registration {}: {}",
+            text(&body["from"]),
+            text(&body["registration"]["mode"]),
+            text(&body["binding"]["replicas"]),
+            text(&body["registration"]["unit_revision"]),
+            text(&body["reason"])
+        ),
+        "hold_set" => format!("until {}: {}", text(&body["until"]), text(&body["reason"])),
+        "override_set" => {
+            format!("{} until {}", text(&body["replicas"]), text(&body["until"]))
+        }
+        "authorization_granted" => {
+            let it = &body["authorization"];
+            format!(
+                "{} {} → {} [{}] {:?}",
+                text(&it["authorization_id"]),
+                text(&it["current"]),
+                text(&it["desired_replicas"]),
+                text(&it["incident"]),
+                text(&it["reason"])
+            )
+        }
+        "authorization_used" => {
+            format!("{} for {}", text(&body["authorization_id"]), text(&body["execution_key"]))
+        }
+        "authorization_revoked" | "authorization_reviewed" => {
+            format!("{}: {}", text(&body["authorization_id"]), text(&body["reason"]))
+        }
+        "autoscale_evaluated" => {
+            let it = &body["evaluation"];
+            format!(
+                "{} at {}: {} → {}",
+                text(&it["outcome"]["kind"]),
+                text(&it["value"]),
+                text(&it["current"]),
+                text(&it["desired"])
+            )
+        }
+        "service_retired" | "hold_lifted" | "override_cleared" | "intent_rejected" => {
+            text(&body["reason"])
+        }
         _ => String::new(),
     }
 }

@@ -4,7 +4,7 @@
 //! no process: a verb parses, calls one operation, and shows what came of it. Nothing here survives a
 //! crash or needs to.
 
-mod address;
+pub mod address;
 mod app;
 mod args;
 mod bug;
@@ -20,21 +20,26 @@ mod view;
 
 mod actuate;
 mod actuator;
+mod adopt;
+mod approval;
 mod attempt;
 mod backup;
 pub mod batch;
+mod break_glass;
 mod clock;
 pub mod completions;
 mod cooldown;
 mod doctor;
 mod exit_codes;
 mod explain;
+mod hold;
 mod init;
 mod intent;
 mod lease;
 mod ledger;
 mod log;
 mod observe;
+mod pinned;
 mod plan;
 mod policy;
 mod quickstart;
@@ -72,7 +77,7 @@ use table::Look;
 const ABOUT: &str = "scalectl: the durable authority for replica counts";
 
 /// The groups of the help, in their order.
-const GROUPS: [&str; 5] = ["Every day", "Step by step", "Set up", "Ledger", "About"];
+const GROUPS: [&str; 6] = ["Every day", "Step by step", "Set up", "People", "Ledger", "About"];
 
 /// Every noun in the order of the help.
 const NOUNS: &[Noun] = &[
@@ -94,6 +99,11 @@ const NOUNS: &[Noun] = &[
     actuator::NOUN,
     service::NOUN,
     policy::NOUN,
+    approval::NOUN,
+    break_glass::NOUN,
+    hold::NOUN,
+    pinned::NOUN,
+    adopt::NOUN,
     verify::NOUN,
     backup::NOUN,
     restore::NOUN,

@@ -2,7 +2,25 @@
 //!
 //! Owns who somebody is called. A line that cannot be read hides no other line.
 
+use super::app::Environment;
 use crate::domain::scale::provenance::Claim;
+
+/// Who runs this, as the operating system knows; a test may say it.
+#[cfg_attr(
+    not(feature = "testing"),
+    expect(unused_variables, reason = "only a test's environment names another")
+)]
+pub(super) fn this_user(environment: &Environment) -> (String, u32) {
+    #[cfg(feature = "testing")]
+    if let Some((name, uid)) =
+        environment.text("SCALECTL_TEST_USER").and_then(|word| word.split_once(':'))
+        && let Ok(uid) = uid.parse()
+    {
+        return (name.to_owned(), uid);
+    }
+    let uid = rustix::process::getuid().as_raw();
+    (os_user(uid), uid)
+}
 
 /// The name of a user id on this host; the number where there is none.
 pub(super) fn os_user(uid: u32) -> String {

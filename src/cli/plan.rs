@@ -115,6 +115,7 @@ pub(super) fn gates(reports: &Reports) -> Vec<Value> {
         .map(|report| {
             let (verdict, detail, code) = match &report.verdict {
                 Verdict::Passed(seen) => ("passed", seen.clone(), None),
+                Verdict::Yielded(seen, _) => ("yielded", seen.clone(), None),
                 Verdict::Skipped(why) => ("skipped", why.clone(), None),
                 Verdict::Refused(rejection) => {
                     ("refused", rejection.to_string(), Some(rejection.code()))
@@ -142,6 +143,7 @@ pub(super) fn gates_table(reports: &Reports) -> Table {
     for report in &reports.all {
         let (says, seen) = match &report.verdict {
             Verdict::Passed(seen) => (Cell::new("ok").tone(Tone::Good), seen.clone()),
+            Verdict::Yielded(seen, _) => (Cell::new("yields").tone(Tone::Warn), seen.clone()),
             Verdict::Skipped(why) => (Cell::none(), why.clone()),
             Verdict::Refused(rejection) => {
                 (Cell::new(rejection.code()).tone(Tone::Bad), rejection.to_string())

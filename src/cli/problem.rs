@@ -21,6 +21,7 @@ use crate::domain::scale::lease::HeldLease;
 use crate::domain::time::{DurationMs, Timestamp};
 
 mod rejection;
+mod rejection_authority;
 mod rejection_facts;
 mod rejection_times;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::intent::{PutArgs, WishArgs};
 use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document};
 use crate::domain::id::ServiceName;
-use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::command::{PutForm, PutIntent};
 use crate::domain::scale::intent::IntentRecord;
 use crate::ops::OpError;
 
@@ -35,19 +35,9 @@ pub(super) fn put_of_record(
         Some(service) => service.clone(),
         None => service_of_record(&record, app)?,
     };
-    Ok(PutIntent {
-        service,
-        form: PutForm::Record(Box::new(record)),
-        dry_run,
-        premise: Premise::Latest,
-        expect_count: None,
-        queue: wish.queue,
-        supersede: wish.supersede,
-        override_cooldown: wish.override_cooldown,
-        attest_not_drained: wish.attest.is_some(),
-        key_elsewhere: None,
-        id_owner: None,
-    })
+    let form = PutForm::Record(Box::new(record));
+    let put = PutIntent { dry_run, ..PutIntent::new(service, form) };
+    Ok(wish.applied_to(put))
 }
 
 fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName, Fault> {

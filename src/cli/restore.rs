@@ -115,6 +115,13 @@ fn answer(report: &Report, from: Option<&str>) -> Answer {
     if let Some(aside) = &aside {
         answer = answer.line(format!("  replaced   the old one is {aside}"));
     }
+    for orphan in &report.orphans {
+        let text = format!(
+            "there was no ledger with {}: it is kept, and belongs to whatever was lost there",
+            orphan.display()
+        );
+        answer = answer.warning("orphan_put_aside", text);
+    }
     match &report.unreadable {
         Some(problem) => {
             let text = format!("the old ledger could not be asked or sealed: {problem}");

@@ -1,5 +1,7 @@
 //! `scale`: one wish, from the put to the confirmation.
 
+mod glass;
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
@@ -60,6 +62,11 @@ struct ScaleArgs {
     /// Walk every gate, write nothing, exit as the real one would
     #[arg(long)]
     dry_run: bool,
+    /// Wait for a colleague, too, where policy leaves it to one
+    #[arg(long)]
+    wait_approval: bool,
+    #[command(flatten)]
+    glass: glass::ScaleGlass,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -103,9 +110,11 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     }
     let (service, replicas) = wish_of(&args.wish)?;
     let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
+    let put = args.put.undoing(put, app)?;
     app.wish = Some(args.wish.clone());
     super::install_signals()?;
-    let may_resume = may_resume(matches);
+    let put = glass::broken(&args, put, app, out)?;
+    let may_resume = may_resume(matches) && put.authorization.is_none();
     let request = ScaleRequest {
         wished: Wished { put, is_keyed, may_resume },
         wait: match args.wait {
@@ -114,6 +123,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
             WaitWord::Ready => Wait::Ready,
         },
         timeout: if args.no_wait { DurationMs::ZERO } else { args.timeout },
+        wait_approval: args.wait_approval,
         options: CarryOptions {
             controller: args.controller,
             lease: None,
@@ -172,7 +182,7 @@ fn ready_exit(report: &Report, readiness: Readiness) -> Exit {
     }
 }
 
-fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
+pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
     let Some(report) = &scaled.report else {
         let mut answer = Answer::ok()
             .whole_noun("service", view::service(&scaled.head))

@@ -1,33 +1,29 @@
-//! `service`: put, show, list, bind.
+//! `service`: put, show, list, bind, mode, retire.
 
-use std::collections::BTreeMap;
+mod change;
+mod mode;
+mod scaling;
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::args::{day, whole_number};
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::view;
-use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, MaxAttempts, OutOfRange, Replicas, RequiredReadings,
-    RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
-};
+use crate::domain::id::{OutOfRange, ServiceName, TargetUid};
 use crate::domain::scale::execution::Phase;
-use crate::domain::scale::service::{
-    ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredMode, TargetMatch,
-};
-use crate::domain::time::DurationMs;
+use crate::domain::scale::service::RegisteredMode;
 use crate::ledger::ExecutionFilter;
 use crate::ops::service_bind::service_bind;
-use crate::ops::service_put::{ServiceChange, service_put};
+use crate::ops::service_put::service_put;
+use change::{PutArgs, change_of};
 
 pub(super) const NOUN: Noun = Noun {
     name: "service",
     group: "Set up",
-    about: "Things with replicas and one writer: put, show, list, bind",
+    about: "Things with replicas and one writer: put, show, list, bind, mode, retire",
     augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
     run,
     hidden: false,
@@ -43,83 +39,10 @@ enum Verb {
     List,
     /// Read the target of a service and record what it is
     Bind(BindArgs),
-}
-
-#[derive(Args)]
-struct PutArgs {
-    /// The service
-    name: ServiceName,
-    /// The unit revision that you know of; 0 for none
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    expect_revision: Option<u64>,
-    /// Who carries a wish out
-    #[arg(long, value_name = "NAME")]
-    actuator: Option<ActuatorName>,
-    /// Who may change the count: native, delegated, external_hpa (hpa), external_keda (keda)
-    #[arg(long, value_name = "MODE")]
-    mode: Option<String>,
-    /// The one controller that may act [default: the OS user]
-    #[arg(long, value_name = "NAME")]
-    writer: Option<ControllerId>,
-    /// The least that may be wished [default: 0]
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    min: Option<u64>,
-    /// The most that may be wished
-    #[arg(long, value_name = "N", value_parser = whole_number)]
-    max: Option<u64>,
-    /// What the target is called [default: the service's name]
-    #[arg(long, value_name = "NAME", help_heading = "Target")]
-    workload: Option<WorkloadId>,
-    /// The cluster [default: as inspected]
-    #[arg(long, value_name = "ID", help_heading = "Target")]
-    cluster: Option<ClusterId>,
-    /// The runtime [default: as inspected]
-    #[arg(long, value_name = "ID", help_heading = "Target")]
-    runtime: Option<RuntimeId>,
-    /// The identity of the object, where nobody can inspect it
-    #[arg(long, value_name = "UID", help_heading = "Target")]
-    target_uid: Option<TargetUid>,
-    /// The version of the object, where nobody can inspect it
-    #[arg(long, value_name = "VERSION", help_heading = "Target")]
-    target_version: Option<TargetResourceVersion>,
-    /// What of the target must not have moved since the put
-    #[arg(long, value_name = "WHAT", value_parser = ["version", "generation", "replicas"],
-        help_heading = "Target")]
-    target_match: Option<String>,
-    /// How many readings must agree, as N or N/INTERVAL [default: 2 where the actuator can inspect]
-    #[arg(long, value_name = "N[/INTERVAL]", help_heading = "Confirmation")]
-    readings: Option<String>,
-    /// Which count must be the wished one
-    #[arg(long, value_name = "COUNT", value_parser = ["ready", "declared"],
-        help_heading = "Confirmation")]
-    converge_on: Option<String>,
-    /// What may happen after an unknown outcome
-    #[arg(long, value_name = "WHAT",
-        value_parser = ["retry_same_key", "observe_first", "halt"], help_heading = "Confirmation")]
-    on_unknown: Option<String>,
-    /// How long a late effect is waited for after an unknown call [default: 60s; local: 0s]
-    #[arg(long, value_name = "DURATION", value_parser = day, help_heading = "Confirmation")]
-    quiet: Option<DurationMs>,
-    /// Whether a reduction needs evidence
-    #[arg(long, value_name = "WHAT", value_parser = ["required", "none"],
-        help_heading = "Safety")]
-    drain: Option<String>,
-    /// How long a change cools, or none
-    #[arg(long, value_name = "DURATION|none", help_heading = "Safety")]
-    cooldown: Option<String>,
-    /// Who makes the fences
-    #[arg(long, value_name = "WHO", value_parser = ["minted", "external"],
-        help_heading = "Safety")]
-    fences: Option<String>,
-    /// How many attempts a wish may use, 1 to 8 [default: 3]
-    #[arg(long, value_name = "N", value_parser = whole_number, help_heading = "Safety")]
-    max_attempts: Option<u64>,
-    /// How long to wait between attempts, up to 1h [default: 5s]
-    #[arg(long, value_name = "DURATION", help_heading = "Safety")]
-    backoff: Option<DurationMs>,
-    /// A label NAME=VALUE; an empty value takes it away; may be repeated
-    #[arg(long = "label", value_name = "NAME=VALUE")]
-    labels: Vec<String>,
+    /// Give the count another owner, from what it is read as now
+    Mode(Box<mode::ModeArgs>),
+    /// End a service; its history stays
+    Retire(mode::RetireArgs),
 }
 
 #[derive(Args)]
@@ -143,6 +66,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Show(args) => show(&args.name, app),
         Verb::List => list(app),
         Verb::Bind(args) => bind(&args, app),
+        Verb::Mode(args) => mode::mode(&args, app),
+        Verb::Retire(args) => mode::retire(&args, app),
     }
 }
 
@@ -173,69 +98,6 @@ fn mode(text: &str) -> Result<RegisteredMode, Fault> {
             ),
         )),
     }
-}
-
-fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
-    let (readings, reading_interval) = match &args.readings {
-        None => (None, None),
-        Some(text) => {
-            let (number, interval) = text.split_once('/').unwrap_or((text, "0s"));
-            let refuse = || {
-                Fault::usage(
-                    "invalid_readings",
-                    format!("{text:?}: readings are N or N/INTERVAL, such as 2 or 2/10s"),
-                )
-            };
-            let number = number.parse().map_err(|_| refuse())?;
-            let readings = bounded(Some(number), RequiredReadings::new)?;
-            (readings, Some(day(interval).map_err(|_| refuse())?))
-        }
-    };
-    let cooldown = match args.cooldown.as_deref() {
-        None => None,
-        Some("none") => Some(None),
-        Some(text) => Some(Some(day(text).map_err(|error| {
-            Fault::usage("invalid_duration", format!("--cooldown {text}: {error}"))
-        })?)),
-    };
-    let mut labels = BTreeMap::new();
-    for label in &args.labels {
-        let (name, value) =
-            label.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-                Fault::usage("invalid_label", format!("{label:?}: a label is NAME=VALUE"))
-            })?;
-        if label.len() > 256 || label.chars().any(char::is_control) {
-            return Err(Fault::usage(
-                "invalid_label",
-                "a label has at most 256 bytes and no control characters",
-            ));
-        }
-        labels.insert(name.to_owned(), value.to_owned());
-    }
-    Ok(ServiceChange {
-        mode: args.mode.as_deref().map(mode).transpose()?,
-        writer: args.writer.clone(),
-        min: bounded(args.min, Replicas::new)?,
-        max: bounded(args.max, Replicas::new)?,
-        actuator: args.actuator.clone(),
-        workload: args.workload.clone(),
-        cluster: args.cluster.clone(),
-        runtime: args.runtime.clone(),
-        target_uid: args.target_uid.clone(),
-        target_version: args.target_version.clone(),
-        target_match: word::<TargetMatch>(args.target_match.as_ref())?,
-        on_unknown: word::<OnUnknown>(args.on_unknown.as_ref())?,
-        readings,
-        reading_interval,
-        converge_on: word::<ConvergeOn>(args.converge_on.as_ref())?,
-        drain: word::<Drain>(args.drain.as_ref())?,
-        fences: word::<FenceSource>(args.fences.as_ref())?,
-        quiet: args.quiet,
-        cooldown,
-        max_attempts: bounded(args.max_attempts, MaxAttempts::new)?,
-        backoff: args.backoff,
-        labels,
-    })
 }
 
 fn put(args: &PutArgs, app: &mut App) -> Outcome {

@@ -47,9 +47,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let report = settle(app.session()?, &key, word, &reason)?;
     let exit = match report.reply {
         Reply::Done => Exit::Ok,
-        Reply::Replayed | Reply::Unchanged | Reply::StaleReading | Reply::Late => {
-            view::step_exit(&report)
-        }
+        Reply::Replayed
+        | Reply::Unchanged
+        | Reply::StaleReading
+        | Reply::Late
+        | Reply::Evaluated => view::step_exit(&report),
     };
     Ok(view::answer(app, &report, exit))
 }

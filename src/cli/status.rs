@@ -1,5 +1,7 @@
 //! `status`: what is wished, what was read, and what needs a person.
 
+mod laid;
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
 
@@ -93,6 +95,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             needs.join(", ")
         ));
     }
+    for line in laid::lines(&rows, now) {
+        answer = answer.line(line);
+    }
     for row in &rows {
         if let Some(registration) = &row.head.registration {
             answer = answer.name(registration.service.as_str());
@@ -109,6 +114,10 @@ fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, sup
     let mut found = Vec::new();
     for (service, head) in heads {
         if !services.is_empty() && !services.contains(&service) {
+            continue;
+        }
+        // What is over is shown to whoever names it.
+        if services.is_empty() && head.authority.retired.is_some() {
             continue;
         }
         let mut own: Vec<Execution> = unfinished
@@ -163,7 +172,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     let mut outcome = view::outcome_word(&execution);
     let mut need = None;
     let next = match &execution.phase {
-        Phase::Proposed { .. } => Some(format!("scalectl explain {name}")),
+        Phase::Proposed { .. } => Some(format!("scalectl approval show {name}")),
         Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
             Some("its fence ran out: wish it anew".to_owned())
         }

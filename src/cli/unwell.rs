@@ -7,8 +7,10 @@ use super::exit::Exit;
 use super::problem::{Problem, ProblemContext, why_text};
 use super::view::newer_than;
 use crate::domain::scale::attempt::Pending;
+use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::service::OnUnknown;
+use crate::domain::time::Timestamp;
 use crate::ops::report::Report;
 
 /// The problem of a report that ends with `exit`; none where all is well, or well so far.
@@ -70,6 +72,7 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
                 .hint("a new wish needs a new key; look back with")
                 .run(c.command(&["explain", key]))
         }
+        (Exit::ApprovalRequired, Phase::Proposed { until }) => proposed(execution, *until, &c),
         (Exit::Denied, Phase::Rejected) => {
             Problem::new("rejected", exit, format!("{name} was not approved"))
                 .hint("look at what was asked with")
@@ -80,6 +83,35 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
             .run(c.command(&["explain", key])),
     };
     Some(with_result(problem, execution))
+}
+
+/// What waits for a colleague, and what a colleague types.
+fn proposed(execution: &Execution, until: Timestamp, c: &ProblemContext) -> Problem {
+    let what = format!("{} ({})", name_of(execution), change_of(execution));
+    let id = approval_id(execution.key());
+    let problem = Problem::new(
+        "approval_required",
+        Exit::ApprovalRequired,
+        format!("{what} waits for approval {id}"),
+    );
+    let rules = execution.asked.as_ref().map(|asked| {
+        let rules: Vec<&str> = asked.refused.rules.iter().map(|rule| rule.id.as_str()).collect();
+        let action = asked.refused.action.as_str();
+        match rules.as_slice() {
+            [] => format!("none permits {action} to {}", execution.put_by.actor),
+            rules => format!("{} refuses {action} to {}", rules.join(", "), execution.put_by.actor),
+        }
+    });
+    let problem = match rules {
+        Some(rules) => problem.fact("rule", rules),
+        None => problem,
+    };
+    problem
+        .fact("open", format!("until {until}"))
+        .hint("a colleague looks at it and answers it, then run this same line again")
+        .run(c.command(&["approval", "show", id.as_str()]))
+        .run(c.command(&["approval", "grant", id.as_str(), "--reason", "WHY"]))
+        .again(c)
 }
 
 const fn cause_text(cause: Option<FailureCause>) -> &'static str {

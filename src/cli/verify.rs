@@ -12,7 +12,7 @@ use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::record::read_bounded;
 use crate::domain::canonical::read_document;
-use crate::ledger::{Depth, Head};
+use crate::ledger::{Depth, Head, Verification};
 use crate::ops::OpError;
 
 pub(super) const NOUN: Noun = Noun {
@@ -52,6 +52,24 @@ fn no_heads(file: &Path, app: &App) -> Problem {
     .run(app.problem_context().command(&["verify", "-o", "json"]))
 }
 
+/// What is there is sound, and is not what followed the kept heads.
+fn restored_since(found: &Verification, app: &App) -> Problem {
+    let chains = found.given_up.len();
+    let mut problem = Problem::new(
+        "restored_since",
+        Exit::Attention,
+        format!(
+            "the ledger is sound, and was restored since: the ends of {chains} chains are lost"
+        ),
+    )
+    .hint("who has restored it and why is told by")
+    .run(app.problem_context().command(&["log", "--event", "ledger_restored"]));
+    for lost in found.given_up.iter().take(10) {
+        problem = problem.fact(lost.code(), lost.to_string());
+    }
+    problem
+}
+
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = VerifyArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let since = match &args.since {
@@ -72,10 +90,13 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let findings: Vec<_> = found
         .findings
         .iter()
+        .chain(&found.given_up)
         .map(|finding| json!({"code": finding.code(), "text": finding.to_string()}))
         .collect();
-    let mut answer = if found.is_sound() {
+    let mut answer = if found.is_sound() && found.given_up.is_empty() {
         Answer::ok()
+    } else if found.is_sound() {
+        Answer::failed(restored_since(&found, app))
     } else {
         let mut problem = Problem::new(
             "ledger_damaged",
@@ -98,7 +119,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             found.events,
             found.heads.len(),
             found.executions,
-            if found.is_sound() { "sound" } else { "DAMAGED" }
+            match (found.is_sound(), found.given_up.is_empty()) {
+                (true, true) => "sound",
+                (true, false) => "sound, and restored since",
+                (false, _) => "DAMAGED",
+            }
         ));
     for head in &found.heads {
         answer = answer

@@ -139,6 +139,10 @@ identifiers! {
     HostKey = "host key";
     /// One answer of the policy.
     DecisionId = "decision id";
+    /// A proposal that waits for a person, or waited: derived from its key.
+    ApprovalId = "approval id";
+    /// One permission to break the glass.
+    AuthorizationId = "authorization id";
 }
 
 /// Why a number is refused.

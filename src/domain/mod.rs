@@ -8,6 +8,7 @@
 pub mod canonical;
 pub mod digest;
 pub mod id;
+pub mod measure;
 pub mod registry;
 pub mod scale;
 pub mod time;

@@ -62,6 +62,10 @@ pub enum RegistryBody {
         reason: Detail,
         /// What policy said.
         decision: PolicyAnswer,
+        /// None at first. A second such event, once the copy in the other place is whole, says with
+        /// which incarnation it is about to open there: from then on no other copy is made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opens: Option<u64>,
     },
     /// The ledger goes on here, with all that it had when it was sealed.
     LedgerOpened {
@@ -185,6 +189,8 @@ pub struct RegistryState {
     pub actuators: BTreeMap<ActuatorName, RegisteredActuator>,
     /// Where it has moved, while it is sealed.
     pub sealed: Option<String>,
+    /// With which incarnation it opens there, once its copy is whole.
+    pub opens: Option<u64>,
 }
 
 /// An event of the registry that cannot follow what happened before: a damaged ledger, or a bug.
@@ -215,10 +221,13 @@ impl RegistryState {
                 }
                 self.actuators.insert(actuator.name.clone(), actuator.clone());
             }
-            RegistryBody::LedgerSealed { to, .. } => {
+            RegistryBody::LedgerSealed { to, opens, .. } => {
                 self.ledger.as_ref().ok_or_else(|| illegal("there is no ledger yet"))?;
-                if self.sealed.replace(to.clone()).is_some() {
-                    return Err(illegal("the ledger is sealed"));
+                match (&self.sealed, self.opens, opens) {
+                    (None, _, None) => self.sealed = Some(to.clone()),
+                    (Some(before), None, Some(_)) if before == to => self.opens = *opens,
+                    (Some(_), ..) => return Err(illegal("the ledger is sealed")),
+                    (None, ..) => return Err(illegal("the ledger is not sealed")),
                 }
             }
             RegistryBody::LedgerRestored { incarnation, .. }
@@ -227,7 +236,7 @@ impl RegistryState {
                 if is_opened && self.sealed.is_none() {
                     return Err(illegal("the ledger is not sealed"));
                 }
-                self.sealed = None;
+                (self.sealed, self.opens) = (None, None);
                 match &mut self.ledger {
                     Some((_, before)) if *before < *incarnation => *before = *incarnation,
                     Some(_) => return Err(illegal("the incarnation does not rise")),

@@ -29,6 +29,9 @@ pub enum LedgerError {
     /// Nothing is there. Only `init` and `quickstart` make a ledger.
     #[error("there is no ledger at {}{}", path.display(), note(why))]
     Missing { path: PathBuf, why: &'static str },
+    /// There is no backup under that name.
+    #[error("there is no backup at {}{}", path.display(), note(why))]
+    NoBackup { path: PathBuf, why: &'static str },
     /// Something is there already.
     #[error("cannot create a ledger at {}: it is already there", path.display())]
     Exists { path: PathBuf },
@@ -78,6 +81,12 @@ pub enum LedgerError {
     /// It has moved.
     #[error("the ledger {} is sealed: it goes on at {to}", path.display())]
     Sealed { path: PathBuf, to: String },
+    /// It has moved, and is not where it went.
+    #[error(
+        "the ledger {} has gone on at {to}, where nothing of it is now: no second one is made",
+        path.display()
+    )]
+    Gone { path: PathBuf, to: String },
     /// A backup is read and restored, never written.
     #[error("{} is a backup of a ledger, and takes no writes", path.display())]
     IsBackup { path: PathBuf },
@@ -108,8 +117,9 @@ pub enum LedgerError {
     /// The disk is full.
     #[error("cannot {doing} the ledger {}: the disk is full", path.display())]
     Full { doing: &'static str, path: PathBuf },
-    /// Somebody else writes, for longer than the lock timeout.
-    #[error("cannot {doing} the ledger {}: it was locked for {waited}", path.display())]
+    /// Somebody else writes, for longer than the lock timeout; or wanted the same at the same time,
+    /// then nobody has waited.
+    #[error("cannot {doing} the ledger {}: {}", path.display(), lock_note(*waited))]
     Busy { doing: &'static str, path: PathBuf, waited: DurationMs },
     /// The server of the ledger could not be asked, or not to the end.
     #[error("cannot {doing} the ledger {}: {problem}", path.display())]
@@ -172,6 +182,13 @@ fn place(other: Option<&PathBuf>) -> String {
     other.map_or_else(String::new, |other| format!(", {}", other.display()))
 }
 
+fn lock_note(waited: DurationMs) -> String {
+    match waited {
+        DurationMs::ZERO => "others wrote to it at the same time".to_owned(),
+        waited => format!("it was locked for {waited}"),
+    }
+}
+
 fn note(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
 }
@@ -181,6 +198,7 @@ impl LedgerError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "ledger_missing",
+            Self::NoBackup { .. } => "backup_missing",
             Self::Exists { .. } => "ledger_exists",
             Self::NameUnknown { .. } => "ledger_name_unknown",
             Self::MadeUnopened { .. } => "ledger_made_unopened",
@@ -194,6 +212,7 @@ impl LedgerError {
             Self::Newer { .. } => "ledger_newer",
             Self::Older { .. } => "ledger_older",
             Self::Sealed { .. } => "ledger_sealed",
+            Self::Gone { .. } => "ledger_gone",
             Self::IsBackup { .. } => "ledger_is_backup",
             Self::Unfinished { .. } => "ledger_unfinished",
             Self::Reincarnated { .. } => "ledger_restored",
@@ -235,6 +254,7 @@ impl LedgerError {
             | Self::Unreachable { .. }
             | Self::NotCommitted { .. } => ErrorClass::Unavailable,
             Self::Missing { .. }
+            | Self::NoBackup { .. }
             | Self::NotPermitted { .. }
             | Self::UnsafeServer { .. }
             | Self::SideFile { .. }
@@ -248,6 +268,7 @@ impl LedgerError {
             | Self::Older { .. }
             | Self::EngineTooOld { .. }
             | Self::Sealed { .. }
+            | Self::Gone { .. }
             | Self::IsBackup { .. }
             | Self::Unfinished { .. }
             | Self::Unsound { .. }
@@ -260,13 +281,22 @@ impl LedgerError {
         }
     }
 
+    /// Whether a log is there whose ledger is not.
+    pub fn is_log_alone(&self) -> bool {
+        match self {
+            Self::Missing { why, .. } => *why == super::sqlite::LOG_ALONE,
+            Self::SideFile { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the server could not be asked: nothing of an open transaction remains.
     pub(super) const fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// Whether nothing was recorded and nothing is wrong with the ledger: it could not be asked, and
-    /// the same line may succeed later.
+    /// Whether nothing was recorded and nothing is wrong with the ledger: it could not be asked,
+    /// and the same line may succeed later.
     pub const fn is_unavailable(&self) -> bool {
         matches!(self.class(), ErrorClass::Unavailable)
     }

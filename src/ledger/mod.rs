@@ -10,13 +10,15 @@
 //! recorded.
 //!
 //! # Locking
-//! One writer at a time; it waits for the others up to the lock timeout, then gives
-//! [`LedgerError::Busy`]. Readers see one snapshot and wait for nobody. No other descriptor of this
-//! process may touch the files while a [`Ledger`] is open: closing any drops all of its locks.
+//! One writer of a chain at a time (of the whole ledger, in a file); it waits for the others up to
+//! the lock timeout, then gives [`LedgerError::Busy`]. Readers see one snapshot and wait for
+//! nobody. No other descriptor of this process may touch the files while a [`Ledger`] is open:
+//! closing any drops all of its locks.
 //!
 //! # Compatibility
-//! Migrations are an ordered list that is never edited. Only [`Ledger::create`] applies them; a
-//! newer ledger is refused, and so is an older one until it is migrated.
+//! Migrations are an ordered list that is never edited. [`Ledger::create`] and copies apply all of
+//! them, [`Ledger::migrate`] and a restore those that are missing; nothing else does. A newer
+//! ledger is refused, and so is an older one until it is migrated.
 //!
 //! # File systems
 //! Network file systems are refused, because locks do not hold there. A new directory has mode
@@ -69,6 +71,17 @@ pub enum Location {
     File(PathBuf),
     /// A schema of a PostgreSQL server.
     Server(ServerAddress),
+}
+
+impl Location {
+    /// The place in full: it leads there whatever the environment, a settings file or the current
+    /// directory is later. What a seal keeps, and is compared with.
+    pub fn place(&self) -> String {
+        match self {
+            Self::File(path) => sqlite::canonical(path).display().to_string(),
+            Self::Server(address) => address.place(),
+        }
+    }
 }
 
 /// How to open a ledger.

@@ -31,7 +31,8 @@ pub(super) const READ_STREAM_HEAD: Statement = Statement::few(
     "SELECT sequence, hash FROM event WHERE stream = $1 ORDER BY sequence DESC LIMIT 1",
 );
 
-/// `position` is given out by the engine, in the order of commits.
+/// `position` is given out by the engine, in the order of writing: in a file that is the order of
+/// commits, on a server of those of one chain.
 pub(super) const INSERT_EVENT: Statement = Statement::few(
     "append an event to",
     "INSERT INTO event (stream, sequence, command_id, at, kind, execution_key, body, hash)

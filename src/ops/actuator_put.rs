@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::administer::may_administer;
+use super::administer::{may_administer, may_administer_in};
 use super::ask::{bundled_pin, describe};
 use super::error::{ActuatorProblem, OpError};
 use super::session::Session;
+use super::transition::Deciding;
 use crate::actuator::bindings::{self, BindSite, Binding};
 use crate::actuator::protocol::{self, PartialTarget};
 use crate::domain::id::{ActuatorName, ServiceName, TargetUid, WorkloadId};
@@ -84,7 +85,8 @@ pub fn actuator_put(
         capabilities: description.capabilities,
         timeout_ms,
     };
-    let decision = may_administer(session, PolicyAction::Register, name.as_str())?;
+    // Nobody is asked anything for a person who may not.
+    may_administer(session, PolicyAction::Register, name.as_str())?;
     // What promises other things is refused below, whatever it finds.
     let keeps_promises = |before: &Option<RegisteredActuator>| {
         before.as_ref().is_none_or(|before| {
@@ -99,6 +101,8 @@ pub fn actuator_put(
     let bindings_file = session.place.bindings_file();
     let mut txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
     let now = session.clock.read(txn.now());
+    let mut with = Deciding { by: &session.by, policy: &mut session.policy, now };
+    let decision = may_administer_in(&txn, &mut with, PolicyAction::Register, name.as_str())?;
     let before = txn.actuator(name)?;
     let found = if keeps_promises(&before) { found } else { Vec::new() };
     refuse_in_flight(&txn, name, &found, now)?;

@@ -18,6 +18,7 @@ use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
 use crate::domain::scale::decide::{Reply, held_to_the_wish, is_partly_applied};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::gates::external;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
@@ -204,11 +205,7 @@ impl Session {
             return Ok(());
         };
         if registration.mode.record_mode().is_none() {
-            return Err(Rejection::ExternalOwner {
-                service: registration.service.clone(),
-                mode: registration.mode,
-            }
-            .into());
+            return Err(external(registration).into());
         }
         if *controller != registration.writer {
             return Err(Rejection::NotWriter {
@@ -277,8 +274,8 @@ impl Session {
         Ok(Gathered { found, evidence })
     }
 
-    /// Records what became of a call. What the actuator said must not be lost to a ledger
-    /// that is busy or away: nothing of an earlier try is there, and the same end again is no other.
+    /// Records what became of a call. What the actuator said must not be lost to a ledger that is
+    /// busy or away: nothing of an earlier try is there, and the same end again is no other.
     fn record_call(&mut self, execution: &Execution, made: &Made) -> Result<Report, OpError> {
         let Phase::Started { call } = &execution.phase else {
             return Report::replay(self, execution.key());
@@ -334,8 +331,7 @@ fn no_actuator(state: &ServiceState) -> OpError {
     };
     let name = registration.actuator.as_ref().map_or_else(String::new, ToString::to_string);
     if registration.mode.record_mode().is_none() {
-        let (service, mode) = (registration.service.clone(), registration.mode);
-        return Rejection::ExternalOwner { service, mode }.into();
+        return external(registration).into();
     }
     Rejection::NoSuchActuator { name }.into()
 }

@@ -3,7 +3,7 @@
 use super::error::OpError;
 use super::report::Report;
 use super::session::{Notice, Session};
-use crate::domain::id::ServiceName;
+use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Command, PutIntent};
 use crate::domain::scale::decide::intended_identity;
 use crate::domain::scale::event::{Event, EventBody};
@@ -14,7 +14,9 @@ use crate::ledger::ReadTxn;
 pub fn intent_put(session: &mut Session, put: PutIntent) -> Result<Report, OpError> {
     let key = put.key().clone();
     let service = put.service.clone();
-    let transition = session.transition(&service, std::slice::from_ref(&key), |state, txn| {
+    let keys: Vec<ExecutionKey> =
+        std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
+    let transition = session.transition(&service, &keys, |state, txn| {
         Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
     })?;
     session.notices.extend(ended_by(&transition.events, &transition.state));

@@ -4,20 +4,16 @@ use super::administer::may_administer;
 use super::error::OpError;
 use super::seal::seal;
 use super::session::Session;
-use crate::domain::registry::RegistryBody;
-use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::result::Detail;
 use crate::domain::time::DurationMs;
-use crate::ledger::life::{Move, Standing};
+use crate::ledger::life::{Begun, Move, Opening, Standing};
 use crate::ledger::{Head, LedgerError, Location, OpenOptions};
 
 /// Where a ledger goes.
 pub struct LedgerCopy {
     /// The place.
     pub to: Location,
-    /// The place, as people write it.
-    pub to_shown: String,
     /// Where it comes from, as people write it.
     pub from_shown: String,
     /// Why.
@@ -42,8 +38,10 @@ pub struct Copied {
 pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, OpError> {
     let open = OpenOptions { lock_timeout: order.lock_timeout };
     let (standing, incarnation) = session.ledger.read()?.standing()?;
+    // In full: a name may lead elsewhere by now, and so may an address that leaves things open.
+    let place = order.to.place();
     if let Standing::Sealed { to } = &standing
-        && *to != order.to_shown
+        && *to != place
     {
         let path = session.ledger.identity().path.clone();
         return Err(LedgerError::Sealed { path, to: to.clone() }.into());
@@ -54,21 +52,24 @@ pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, 
     }
     // Nothing is begun that could not be ended.
     may_administer(session, PolicyAction::Administer, "the ledger")?;
-    let incarnation = incarnation + 1;
-    let Some(mut moving) = Move::begin(&mut session.ledger, &order.to, open)? else {
-        let heads = session.ledger.read()?.stream_heads()?;
-        return Ok(Copied { events: 0, incarnation, heads, was_there: true });
+    let mut moving = match Move::begin(&mut session.ledger, &order.to, open)? {
+        Begun::Moving(moving) => *moving,
+        Begun::Arrived { incarnation, heads } => {
+            return Ok(Copied { events: 0, incarnation, heads, was_there: true });
+        }
     };
     let mut events = moving.pull(&mut session.ledger)?.events;
     if standing == Standing::Open {
-        seal(session, order.to_shown.clone(), &order.reason)?;
+        seal(session, place, &order.reason)?;
     }
     events += moving.pull(&mut session.ledger)?.events;
-    let (by, from, now) = (session.by.clone(), order.from_shown.clone(), session.clock.now());
-    let commands = [Session::command_id()?, Session::command_id()?];
-    let found = moving.open(&mut session.ledger, commands, |incarnation, database| {
-        let body = RegistryBody::LedgerOpened { from, incarnation };
-        Stamped { at: database.unwrap_or(now), by, body }
-    })?;
-    Ok(Copied { events, incarnation, heads: found.heads, was_there: false })
+    let opening = Opening {
+        by: session.by.clone(),
+        now: session.clock.now(),
+        from: order.from_shown.clone(),
+        commands: [Session::command_id()?, Session::command_id()?, Session::command_id()?],
+    };
+    let found = moving.open(&mut session.ledger, opening)?;
+    let (incarnation, heads) = (incarnation + 1, found.heads);
+    Ok(Copied { events, incarnation, heads, was_there: false })
 }

@@ -44,7 +44,8 @@ pub fn plan(
     let key = put.key().clone();
     let service = put.service.clone();
     let read = session.ledger.read()?;
-    let mut state = read.service_state(&service, std::slice::from_ref(&key))?;
+    let keys: Vec<_> = std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
+    let mut state = read.service_state(&service, &keys)?;
     let put = with_ledger_facts(put, &state, &read)?;
     drop(read);
     let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {

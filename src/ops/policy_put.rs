@@ -1,8 +1,9 @@
 //! `policy put`: another policy, from now on.
 
-use super::administer::{ledger_query, may_administer};
+use super::administer::{ledger_query, may_administer_in};
 use super::error::OpError;
 use super::session::Session;
+use super::transition::Deciding;
 use crate::domain::digest::Digest;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
@@ -28,18 +29,27 @@ pub fn policy_put(
     allow_lockout: bool,
 ) -> Result<PolicyChange, OpError> {
     let policy = check(sources)?;
-    let decision = may_administer(session, PolicyAction::SetPolicy, "the policy")?;
-    check_lockout(session, &policy, allow_lockout)?;
+    let engine = PolicyEngine::load(&policy.compiled)
+        .map_err(|error| OpError::Internal { what: error.to_string() })?;
     let document = serde_json::to_string(&policy)
         .map_err(|error| OpError::Internal { what: format!("a policy is no JSON: {error}") })?;
     let by = session.by.clone();
+    session.load_policy()?;
     let mut txn = session.ledger.write(Session::command_id()?, Reach::policy())?;
     let now = session.clock.read(txn.now());
+    let mut with = Deciding { by: &by, policy: &mut session.policy, now };
+    let decision = may_administer_in(&txn, &mut with, PolicyAction::SetPolicy, "the policy")?;
+    let query = ledger_query(&by, &txn.identity().ledger_id, PolicyAction::SetPolicy, now);
+    let locks_out = !engine.answer(&query).allowed;
+    if locks_out && !allow_lockout {
+        return Err(lockout());
+    }
     let actual = txn.policy()?.map(|stored| stored.digest);
     check_expected(expected, actual)?;
     if actual == Some(policy.digest) {
         drop(txn);
         session.ledger.confirm()?;
+        note_lockout(session, locks_out);
         return Ok(PolicyChange { policy, changed: false });
     }
     let stored = StoredPolicy { digest: policy.digest, document };
@@ -47,6 +57,7 @@ pub fn policy_put(
     txn.append_policy(&Stamped { at: now, by, body })?;
     let _committed = txn.commit()?;
     session.forget_policy();
+    note_lockout(session, locks_out);
     Ok(PolicyChange { policy, changed: true })
 }
 
@@ -62,29 +73,23 @@ fn check_expected(expected: Option<&str>, actual: Option<Digest>) -> Result<(), 
     Err(OpError::PolicyMoved { expected: expected.to_owned(), actual })
 }
 
+const LOCKOUT: &str = "this policy does not let you replace it again (action set_policy)";
+
 /// A policy that its maker cannot replace again is most often a mistake, and there is no way back.
-fn check_lockout(
-    session: &mut Session,
-    policy: &CheckedPolicy,
-    allow_lockout: bool,
-) -> Result<(), OpError> {
-    let engine = PolicyEngine::load(&policy.compiled)
-        .map_err(|error| OpError::Internal { what: error.to_string() })?;
-    if engine.answer(&ledger_query(session, PolicyAction::SetPolicy)).allowed {
-        return Ok(());
-    }
-    let message = "this policy does not let you replace it again (action set_policy)";
-    if allow_lockout {
-        session.notice("policy_lockout", message);
-        return Ok(());
-    }
-    Err(OpError::Usage {
+fn lockout() -> OpError {
+    OpError::Usage {
         code: "policy_lockout",
-        message: message.to_owned(),
+        message: LOCKOUT.to_owned(),
         hint: Some(
             "permit set_policy on the ledger to somebody, or say --allow-lockout: then whoever the \
              policy permits it to can replace it, and nobody else"
                 .to_owned(),
         ),
-    })
+    }
+}
+
+fn note_lockout(session: &mut Session, locks_out: bool) {
+    if locks_out {
+        session.notice("policy_lockout", LOCKOUT);
+    }
 }

@@ -5,6 +5,7 @@ use super::session::Session;
 use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::gates::{fresh_count, service_resource};
 use crate::domain::scale::policy::{PolicyAction, PolicyGate as _, PolicyQuery};
+use crate::domain::scale::provenance::WishSource;
 use crate::policy::{CheckedPolicy, Explanation, NoPolicy, PolicyEngine};
 
 /// What is asked.
@@ -54,17 +55,16 @@ pub fn policy_test(session: &mut Session, question: &Question) -> Result<Tested,
     let by = session.by.clone();
     let query = session.with_context(&state, |context| {
         let registration = state.head.registration.as_ref().expect("BUG: loaded as registered");
+        let resource = service_resource(registration, context);
+        let asked = PolicyQuery::of(&by, actions[0], resource, WishSource::Cli, now);
         PolicyQuery {
-            actor: by.actor.to_string(),
-            action: actions[0],
-            resource: service_resource(registration, context),
             desired: Some(question.desired),
             current,
-            source: context.source.to_owned(),
             reason: Some("policy test".to_owned()),
             controller: Some(registration.writer.clone()),
             os_user: Some(question.os_user.clone().unwrap_or_else(|| by.os_user.clone())),
-            at: now,
+            recent: context.recent,
+            ..asked
         }
     })?;
     let asked = actions.into_iter().map(|action| PolicyQuery { action, ..query.clone() });

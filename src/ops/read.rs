@@ -60,7 +60,9 @@ impl Session {
                 return Ok(None);
             };
             let settlement = Box::new(Settlement::Reading { reading, began_after_serial });
-            let report = self.step(&execution, Command::Settle { key: key.clone(), settlement })?;
+            let (key, authorization) = (key.clone(), None);
+            let settle = Command::Settle { key, settlement, authorization };
+            let report = self.step(&execution, settle)?;
             if report.reply != Reply::StaleReading {
                 return Ok(Some(report));
             }

@@ -247,7 +247,7 @@ fn look_up(
             return Ok(None);
         }
     };
-    let command =
-        Command::Settle { key: execution.key().clone(), settlement: Box::new(settlement) };
+    let (key, settlement) = (execution.key().clone(), Box::new(settlement));
+    let command = Command::Settle { key, settlement, authorization: None };
     session.step(execution, command).map(Some)
 }

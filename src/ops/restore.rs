@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::administer::may_administer;
+use super::administer::may_administer_in;
 use super::clock::Clock;
 use super::error::OpError;
 use super::policy_cache::PolicyInTxn;
 use super::seal::seal;
 use super::session::{Place, Session};
+use super::transition::Deciding;
 use crate::domain::id::ServiceName;
 use crate::domain::registry::RegistryBody;
 use crate::domain::scale::command::{Command, Context};
@@ -54,6 +55,8 @@ pub struct Report {
     pub aside: Option<PathBuf>,
     /// Why the old one could not be asked or sealed.
     pub unreadable: Option<String>,
+    /// Side files of a ledger that was not there, under their new names.
+    pub orphans: Vec<PathBuf>,
 }
 
 /// Puts a backup in place.
@@ -76,15 +79,17 @@ pub fn restore(
     let lost = restoring.lost.clone();
     let mut report = raise(&mut session, &lost, order.unseal, &order.reason)?;
     let Session { ledger, clock, .. } = session;
-    let mut unsealed = None;
-    if let Some(old) = restoring.old(open) {
-        let mut old = Session::new(old, clock, by, place);
-        // What is damaged takes no seal, and is replaced all the same.
-        unsealed = seal_the_old(&mut old, order)?;
-    }
+    // What is damaged takes no seal, and is replaced all the same.
+    let unsealed = match restoring.old(open) {
+        None => None,
+        Some(Ok(old)) => seal_the_old(&mut Session::new(old, clock, by, place), order)?,
+        Some(Err(error)) if error.is_unavailable() => return Err(error.into()),
+        Some(Err(error)) => Some(error.to_string()),
+    };
     let restored = restoring.finish(ledger)?;
     report.heads = restored.found.heads;
     report.aside = restored.aside;
+    report.orphans = restored.orphans;
     report.unreadable = lost.unreadable.or(unsealed);
     order.to.clone_into(&mut report.identity.path);
     Ok(report)
@@ -117,14 +122,21 @@ fn raise(
     unseal: bool,
     reason: &Detail,
 ) -> Result<Report, OpError> {
-    let decision = may_administer(session, PolicyAction::Administer, "the ledger")?;
+    session.load_policy()?;
     let identity = session.ledger.identity().clone();
     let by = session.by.clone();
     let mut txn = session.ledger.write_whole_anyway(Session::command_id()?)?;
     let now = session.clock.read(txn.now());
+    let mut with = Deciding { by: &by, policy: &mut session.policy, now };
+    let decision = may_administer_in(&txn, &mut with, PolicyAction::Administer, "the ledger")?;
     let (standing, incarnation) = txn.standing()?;
-    if let (Standing::Sealed { to }, false) = (standing, unseal) {
-        return Err(LedgerError::Sealed { path: identity.path, to }.into());
+    match standing {
+        Standing::Sealed { to } if !unseal => {
+            return Err(LedgerError::Sealed { path: identity.path, to }.into());
+        }
+        // What is put back goes on under its own name; a backup stays what it is.
+        Standing::Backup => return Err(LedgerError::IsBackup { path: identity.path }.into()),
+        Standing::Sealed { .. } | Standing::Open => {}
     }
     let incarnation = incarnation.max(lost.incarnation).saturating_add(1);
     let body = RegistryBody::LedgerRestored { incarnation, reason: reason.clone(), decision };
@@ -142,7 +154,7 @@ fn raise(
             ledger_id: &identity.ledger_id,
             actuator: None,
             policy: &policy,
-            source: "cli",
+            recent: None,
         };
         let command = Command::Restore { incarnation, lost: lost.clone() };
         let decided = decide(&state, &command, &context, now);
@@ -157,8 +169,8 @@ fn raise(
         services.push(service);
     }
     let _committed = txn.commit()?;
-    let (heads, aside, unreadable) = (Vec::new(), None, None);
-    Ok(Report { identity, incarnation, services, unknown, heads, aside, unreadable })
+    let (heads, aside, unreadable, orphans) = (Vec::new(), None, None, Vec::new());
+    Ok(Report { identity, incarnation, services, unknown, heads, aside, unreadable, orphans })
 }
 
 /// Whoever still has the old one open writes nothing more to it.
@@ -166,7 +178,7 @@ fn seal_the_old(old: &mut Session, order: &Restore<'_>) -> Result<Option<String>
     let to = old.ledger.identity().path.display().to_string();
     match seal(old, to, &order.reason) {
         Ok(()) | Err(OpError::Ledger(LedgerError::Sealed { .. })) => Ok(None),
-        Err(OpError::Ledger(error)) if !error.is_busy() => Ok(Some(error.to_string())),
+        Err(OpError::Ledger(error)) if !error.is_unavailable() => Ok(Some(error.to_string())),
         Err(error) => Err(error),
     }
 }

@@ -1,6 +1,8 @@
 //! `scale`: the whole way of one wish, from the put to the confirmation, waiting for what has a known
 //! end.
 
+mod words;
+
 use super::carry::CarryOptions;
 use super::error::OpError;
 use super::intent_put::intent_put;
@@ -18,9 +20,12 @@ use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::{DurationMs, Timestamp};
+use words::{accepted, known_end, named, verdict};
 
 /// How long the first wait for a target that is not yet ready is; it doubles up to [`POLL_MAX`].
 const POLL_MIN: DurationMs = DurationMs::from_millis(100);
+/// How long it is between two looks for a colleague's answer.
+const ANSWER_POLL: DurationMs = DurationMs::from_secs(1);
 /// The longest such wait.
 const POLL_MAX: DurationMs = DurationMs::from_secs(2);
 
@@ -43,6 +48,8 @@ pub struct ScaleRequest {
     pub wait: Wait,
     /// How long to wait for all of it; zero for no wait at all.
     pub timeout: DurationMs,
+    /// Whether a colleague is waited for, too.
+    pub wait_approval: bool,
     /// How attempts are carried out.
     pub options: CarryOptions,
 }
@@ -75,6 +82,7 @@ struct Run<'a> {
     session: &'a mut Session,
     deadline: Deadline,
     wait: Wait,
+    wait_approval: bool,
     options: CarryOptions,
     effect: Effect,
     recorded: bool,
@@ -93,6 +101,7 @@ pub fn scale(
         session,
         deadline: Deadline::after(request.timeout),
         wait: request.wait,
+        wait_approval: request.wait_approval,
         options: request.options,
         effect: Effect::None,
         recorded: false,
@@ -209,6 +218,10 @@ impl Run<'_> {
                 Phase::Succeeded | Phase::Observed => {
                     return self.confirm(key, &mut poll);
                 }
+                Phase::Proposed { until } if self.may_wait_for_answer(*until) => {
+                    pause(ANSWER_POLL, self.deadline)?;
+                    continue;
+                }
                 Phase::Proposed { .. }
                 | Phase::Verified { .. }
                 | Phase::Rejected
@@ -232,6 +245,11 @@ impl Run<'_> {
                 },
             }
         }
+    }
+
+    /// Whether a colleague may still answer while this line waits.
+    fn may_wait_for_answer(&self, until: Timestamp) -> bool {
+        self.wait_approval && !self.deadline.is_past() && self.session.now() < until
     }
 
     fn attempt(
@@ -356,43 +374,5 @@ impl Run<'_> {
             _ => left,
         };
         pause(slice.max(DurationMs::from_millis(5)), self.deadline)
-    }
-}
-
-/// When the same step may succeed, where that is known and worth waiting for.
-fn known_end(rejection: &Rejection) -> Option<Timestamp> {
-    match rejection {
-        Rejection::Cooldown { .. }
-        | Rejection::InProgress { .. }
-        | Rejection::LeaseHeld { .. }
-        | Rejection::RetryLater { .. }
-        | Rejection::QuietTime { .. } => rejection.retry_at(),
-        _ => None,
-    }
-}
-
-fn verdict(
-    execution: &Execution,
-    reading: &crate::domain::scale::observation::Reading,
-) -> ReadingVerdict {
-    crate::domain::scale::decide::verdict_of(execution, reading)
-}
-
-fn accepted(execution: &Execution) -> String {
-    let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    format!(
-        "accepted {}@{}  {from} → {}",
-        execution.intent.service,
-        execution.revision(),
-        execution.desired()
-    )
-}
-
-fn named(error: OpError, key: &ExecutionKey) -> OpError {
-    match error {
-        OpError::Interrupted { signal, key: None } => {
-            OpError::Interrupted { signal, key: Some(key.clone()) }
-        }
-        other => other,
     }
 }

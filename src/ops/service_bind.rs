@@ -7,7 +7,7 @@ use super::session::Session;
 use super::transition::Transition;
 use super::wait::refuse_after_signal;
 use crate::actuator::protocol::PartialTarget;
-use crate::domain::id::{ServiceName, TargetUid};
+use crate::domain::id::{ActuatorName, ServiceName, TargetUid};
 use crate::domain::scale::command::Command;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
@@ -49,7 +49,21 @@ impl Session {
         &mut self,
         state: &ServiceState,
     ) -> Result<Option<Reading>, OpError> {
-        let Some(actuator) = self.actuator_of(state)? else {
+        Ok(self.look_at_service(state, None)?.map(|(reading, _)| reading))
+    }
+
+    /// The same with the controllers that drive the count, by another actuator than the registered
+    /// one where one is named.
+    pub(crate) fn look_at_service(
+        &mut self,
+        state: &ServiceState,
+        by: Option<&ActuatorName>,
+    ) -> Result<Option<(Reading, Vec<String>)>, OpError> {
+        let actuator = match by {
+            Some(name) => Some(self.actuator(name)?),
+            None => self.actuator_of(state)?,
+        };
+        let Some(actuator) = actuator else {
             return Ok(None);
         };
         let (Some(registration), true) = (&state.head.registration, actuator.capabilities.inspect)
@@ -65,7 +79,8 @@ impl Session {
         };
         let began_at = self.now();
         let found = self.asker(&actuator)?.inspect_now(&partial, began_at)?;
-        Ok(Some(reading_of(found, began_at)))
+        let owners = found.owners.clone();
+        Ok(Some((reading_of(found, began_at), owners)))
     }
 
     /// Reads a service's target and records it, so that a wish is made from what is there now. None

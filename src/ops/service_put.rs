@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+mod scaling;
+
 use super::ask::reading_of;
 use super::error::OpError;
 use super::read::target_holder;
@@ -11,14 +13,17 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
 };
-use crate::domain::scale::command::Command;
+use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::intent::RetryPolicy;
+use crate::domain::scale::scaling::SCALED_COOLDOWN_DEFAULT;
 use crate::domain::scale::service::{
     Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, QUIET_DEFAULT,
     RegisteredActuator, RegisteredMode, Registration, TargetMatch, Terms,
 };
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::DurationMs;
+
+pub use scaling::ScalingChange;
 
 /// What is to change; what is none stays, or takes its default in a new registration.
 #[derive(Debug, Clone, Default)]
@@ -67,6 +72,12 @@ pub struct ServiceChange {
     pub backoff: Option<DurationMs>,
     /// Labels to set; an empty value takes the label away.
     pub labels: BTreeMap<String, String>,
+    /// The count of a static service; the inner none takes it away.
+    pub declared: Option<Option<Replicas>>,
+    /// Whether evidence must say that a quorum survives.
+    pub quorum_required: Option<bool>,
+    /// How it is scaled by a signal.
+    pub scaling: ScalingChange,
 }
 
 /// What a registration came to.
@@ -99,12 +110,13 @@ pub fn service_put(
     let transition = session.registration(service, |state, txn| {
         let binding = target.binding.as_ref().or(state.head.binding.as_ref());
         let holder = binding.map(|binding| target_holder(txn, &registration, &binding.target_uid));
-        Ok(Command::RegisterService {
+        Ok(Command::RegisterService(Box::new(RegisterService {
+            authorization: None,
             target_holder: holder.transpose()?.flatten(),
-            registration: Box::new(registration),
+            registration,
             binding: target.binding,
             expected: Some(expected),
-        })
+        })))
     })?;
     Ok(Registered {
         changed: transition.committed.is_some(),
@@ -237,6 +249,8 @@ fn merged(
             labels.insert(name.clone(), value.clone());
         }
     }
+    let scaling = change.scaling.merged(before.and_then(|before| before.scaling.as_ref()))?;
+    let cooldown = merged_cooldown(before, change, scaling.is_some());
     let retry = before.map_or_else(RetryPolicy::default, |before| before.retry_policy);
     Ok(Registration {
         service: service.clone(),
@@ -253,14 +267,37 @@ fn merged(
         runtime_id: target.runtime.clone(),
         workload_id: target.workload.clone(),
         terms: merged_terms(before, change, actuator),
-        cooldown_ms: change.cooldown.unwrap_or(before.and_then(|before| before.cooldown_ms)),
+        cooldown_ms: cooldown,
         fences: change.fences.or(before.map(|before| before.fences)).unwrap_or_default(),
         retry_policy: RetryPolicy {
             max_attempts: change.max_attempts.unwrap_or(retry.max_attempts),
             backoff: change.backoff.unwrap_or(retry.backoff),
         },
         labels,
+        declared_replicas: change
+            .declared
+            .unwrap_or(before.and_then(|before| before.declared_replicas)),
+        quorum_required: change
+            .quorum_required
+            .unwrap_or(before.is_some_and(|before| before.quorum_required)),
+        scaling,
+        owner: before.and_then(|before| before.owner.clone()),
     })
+}
+
+/// What is newly scaled by a signal cools, unless somebody says otherwise.
+fn merged_cooldown(
+    before: Option<&Registration>,
+    change: &ServiceChange,
+    is_scaled: bool,
+) -> Option<DurationMs> {
+    let was_scaled = before.is_some_and(|before| before.scaling.is_some());
+    let kept = before.and_then(|before| before.cooldown_ms);
+    match change.cooldown {
+        Some(cooldown) => cooldown,
+        None if is_scaled && !was_scaled => kept.or(Some(SCALED_COOLDOWN_DEFAULT)),
+        None => kept,
+    }
 }
 
 fn merged_terms(

@@ -170,7 +170,7 @@ impl Session {
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
             policy: self.policy.gate(),
-            source: "cli",
+            recent: None,
         }))
     }
 

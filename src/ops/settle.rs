@@ -46,7 +46,9 @@ pub fn settle(
             }
         };
         let settlement = Box::new(settlement);
-        let report = session.step(&execution, Command::Settle { key: key.clone(), settlement })?;
+        let (key, authorization) = (key.clone(), None);
+        let settle = Command::Settle { key, settlement, authorization };
+        let report = session.step(&execution, settle)?;
         // A reading that began before the quiet was over is taken again.
         if report.reply != Reply::StaleReading {
             return Ok(report);

@@ -95,7 +95,7 @@ pub(super) fn decide_in(
         ledger_id: &ledger_id,
         actuator: actuator.as_ref(),
         policy: &policy,
-        source: "cli",
+        recent: None,
     };
     let decided = decide(&state, &command, &context, with.now);
     policy.finish()?;
@@ -235,7 +235,7 @@ fn refusal(
     };
     let body = RefusalBody::Refused {
         service: Some(service.clone()),
-        execution_key: key_of(command).cloned(),
+        execution_key: command.execution_key().cloned(),
         code: rejection.code().to_owned(),
         message: rejection.to_string(),
         fingerprint: fingerprint(rejection),
@@ -256,29 +256,6 @@ fn fingerprint(rejection: &Rejection) -> String {
     }
 }
 
-/// The key that a command is about.
-fn key_of(command: &Command) -> Option<&ExecutionKey> {
-    match command {
-        Command::RegisterService { .. }
-        | Command::BindTarget { .. }
-        | Command::AcceptClock { .. }
-        | Command::Restore { .. } => None,
-        Command::Put(put) => Some(put.key()),
-        Command::Start(start) => Some(&start.key),
-        Command::Withdraw { key, .. }
-        | Command::Abandon { key, .. }
-        | Command::AcquireLease { key, .. }
-        | Command::RenewLease { key, .. }
-        | Command::ReleaseLease { key, .. }
-        | Command::Simulate { key, .. }
-        | Command::EndCall { key, .. }
-        | Command::ProveEnd { key, .. }
-        | Command::RecordFence { key, .. }
-        | Command::Settle { key, .. }
-        | Command::Observe { key, .. } => Some(key),
-    }
-}
-
 /// The actuator that the rules look at: the registered one, or the one about to be registered.
 fn actuator_for(
     read: &ReadTxn<'_>,
@@ -286,7 +263,7 @@ fn actuator_for(
     command: &Command,
 ) -> Result<Option<RegisteredActuator>, OpError> {
     match command {
-        Command::RegisterService { registration, .. } => match &registration.actuator {
+        Command::RegisterService(ask) => match &ask.registration.actuator {
             Some(name) => Ok(Some(
                 read.actuator(name)?
                     .ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?,

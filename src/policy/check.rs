@@ -4,7 +4,7 @@
 //! rules with unique ids, within bounds. Never decides anything, and never accepts a rule that
 //! could silently never apply: an unknown member behind `has` is refused too, which Cedar accepts.
 
-use cedar_policy_core::ast::{AnyId, Expr, ExprKind, Policy, PolicyID, PolicySet, Var};
+use cedar_policy_core::ast::{AnyId, Effect, Expr, ExprKind, Policy, PolicyID, PolicySet, Var};
 use cedar_policy_core::parser::{Loc, parse_policyset};
 use cedar_policy_core::validator::{ValidationMode, Validator};
 use miette::Diagnostic;
@@ -155,7 +155,7 @@ fn check_bounded(sources: &[PolicySource]) -> Result<CheckedPolicy, PolicyError>
 
 impl From<ParsedRule<'_>> for CheckedRule {
     fn from(ParsedRule { text, rule, .. }: ParsedRule<'_>) -> Self {
-        let PolicyRule { id, effect, file, line } = rule;
+        let PolicyRule { id, effect, file, line, unless_approved: _ } = rule;
         Self { id, effect, file, line, text }
     }
 }
@@ -184,6 +184,7 @@ fn parse(source: &PolicySource) -> Result<Vec<ParsedRule<'_>>, PolicyError> {
         if chars == 0 || chars > RULE_ID_CHARS_MAX || id.contains(char::is_control) {
             return Err(PolicyError::InvalidId { place, rule: id });
         }
+        let unless_approved = unless_approved(policy, &place, &id)?;
         parsed.push(ParsedRule {
             source,
             start,
@@ -194,11 +195,29 @@ fn parse(source: &PolicySource) -> Result<Vec<ParsedRule<'_>>, PolicyError> {
                 effect: policy.effect().to_string(),
                 file: place.file,
                 line: place.line,
+                unless_approved,
             },
         });
     }
     parsed.sort_by_key(|rule| rule.start);
     Ok(parsed)
+}
+
+/// Whether a rule is `@unless("approved")`: only a `forbid` has a last word to leave.
+fn unless_approved(policy: &Policy, place: &Place, rule: &str) -> Result<bool, PolicyError> {
+    let name: AnyId = "unless"
+        .parse()
+        .map_err(|_| PolicyError::Check { problem: "no name unless".to_owned() })?;
+    let refuse = |problem: &str| {
+        let (place, rule, problem) = (place.clone(), rule.to_owned(), problem.to_owned());
+        Err(PolicyError::Unsupported { place, rule, problem })
+    };
+    match policy.annotation(&name).map(AsRef::as_ref) {
+        None => Ok(false),
+        Some("approved") if policy.effect() == Effect::Forbid => Ok(true),
+        Some("approved") => refuse("is a permit, and only a forbid can be @unless(\"approved\")"),
+        Some(_) => refuse("has another @unless than @unless(\"approved\")"),
+    }
 }
 
 fn refuse_duplicate_ids(parsed: &[ParsedRule<'_>]) -> Result<(), PolicyError> {

@@ -363,8 +363,13 @@ mod tests {
     #[test]
     fn the_deepest_data_is_read_back() {
         let expr = nested(DEPTH_MAX - 1);
-        let rule =
-            PolicyRule { id: "x".into(), effect: "permit".into(), file: "f".into(), line: 1 };
+        let rule = PolicyRule {
+            id: "x".into(),
+            effect: "permit".into(),
+            file: "f".into(),
+            line: 1,
+            unless_approved: false,
+        };
         let stored = write(Digest::ZERO, vec![(rule.clone(), encode(&expr).unwrap())]);
         assert_eq!(read(&stored), Ok(vec![(rule, expr)]));
     }

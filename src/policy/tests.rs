@@ -44,6 +44,9 @@ fn ask(action: PolicyAction, current: Option<u32>, desired: u32) -> PolicyQuery 
         reason: Some("release 418".into()),
         controller: Some("ops".parse().unwrap()),
         os_user: Some("dev".into()),
+        db_role: None,
+        signed_by: None,
+        recent: None,
         at: "2026-03-02T08:30:00Z".parse().unwrap(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::seeds;
 use super::targets::sound_policy;
 
 /// Texts that every reader must survive.
@@ -195,6 +196,7 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
         }
         "call_file" => texts(&CALLS),
         "local_state" => texts(&[&STATE.replace('\n', "")]),
+        name if !name.starts_with("answer_") => texts(seeds::of(name)),
         answer => {
             let op = answer.strip_prefix("answer_").expect("an operation");
             let mut answers = fixtures("protocol", &format!("{op}."));

@@ -196,6 +196,12 @@ fn at_a_node(random: &mut Random, bytes: &[u8]) -> Option<Vec<u8>> {
     let place = random.pick(&places).clone();
     let other = document.pointer(random.pick::<String>(&places)).cloned()?;
     match random.below(5) {
+        // The same without its names.
+        0..=2 if random.below(6) == 0 => {
+            let target = document.pointer_mut(&place)?;
+            let items = target.as_object()?.values().cloned().collect();
+            *target = Value::Array(items);
+        }
         0 => *document.pointer_mut(&place)? = other,
         // Past every bound of a text.
         3 if random.below(4) == 0 => {

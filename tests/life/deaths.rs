@@ -81,6 +81,15 @@ fn a_move_that_dies_leaves_at_most_one_ledger_and_goes_on() {
     assert!(deaths >= 8, "{deaths}");
 }
 
+/// The databases that were put aside.
+fn databases_aside(world: &World) -> Vec<String> {
+    let ledger = world.ledger();
+    let entries = std::fs::read_dir(ledger.parent().unwrap()).unwrap().flatten();
+    let paths = entries.map(|entry| entry.path().display().to_string());
+    let is_side = |path: &String| ["-wal", "-shm", "-journal"].iter().any(|e| path.ends_with(e));
+    paths.filter(|path| path.contains(".replaced-") && !is_side(path)).collect()
+}
+
 #[test]
 fn a_restore_that_dies_leaves_the_old_or_the_new() {
     sqlite_only!("a backup is restored to a file");
@@ -89,9 +98,20 @@ fn a_restore_that_dies_leaves_the_old_or_the_new() {
     ready.run("scale web=2 --reason first --key k1").exits(0);
     let line = "restore --from b.db --replace --reason lost";
     let deaths = die_everywhere(&|| ready.copy(), line, &|world| {
-        world.run("verify");
+        // The old one, the new one, or none under its name.
+        let is_there = world.ledger().exists();
+        world.run("verify").exits(if is_there { 0 } else { 21 });
         world.run(line).exits(0);
         world.run("verify").exits(0);
+        // What was aside or is now has its log: the key that the backup lacks is in one of them.
+        let aside = databases_aside(world);
+        assert!(!aside.is_empty(), "something is aside");
+        let has_key = |path: &String| {
+            let ledger = ["--ledger", path.as_str()];
+            world.run_args(&[&ledger[..], &["verify"]].concat()).exits(0);
+            world.run_args(&[&ledger[..], &["intent", "show", "k1"]].concat()).code == Some(0)
+        };
+        assert!(aside.iter().filter(|path| has_key(path)).count() == 1, "{aside:?}");
         let ran = world.json("log --event ledger_restored").exits(0);
         assert!(!ran.at("/events").as_array().unwrap().is_empty());
         world.run("scale web=3 --reason on --key k2").exits(0);

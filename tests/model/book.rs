@@ -155,7 +155,7 @@ impl Book {
             ledger_id: &ledger_id,
             actuator: Some(&self.world.actuator),
             policy: &self.world.policy,
-            source: "cli",
+            recent: None,
         };
         decide_as(self.mutant, state, command, &context, orders::at(wall))
     }
@@ -199,5 +199,6 @@ const fn word(reply: Reply) -> &'static str {
         Reply::Unchanged => "unchanged",
         Reply::StaleReading => "stale_reading",
         Reply::Late => "late",
+        Reply::Evaluated => "evaluated",
     }
 }

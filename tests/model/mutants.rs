@@ -69,7 +69,7 @@ pub(super) fn decide_as(
         ledger_id: context.ledger_id,
         actuator: actuator.as_ref(),
         policy: context.policy,
-        source: context.source,
+        recent: context.recent,
     };
     decide(&state, &command, &context, now)
 }

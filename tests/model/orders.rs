@@ -287,7 +287,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         }
         Order::Settle { word, .. } => {
             let settlement = Box::new(settlement(state, &key, *word));
-            Command::Settle { key: id(&key), settlement }
+            Command::Settle { key: id(&key), settlement, authorization: None }
         }
         Order::Observe { look, .. } => Command::Observe {
             key: id(&key),
@@ -300,25 +300,20 @@ fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
     let wished = setup.wishes[usize::from(wish)];
     let more = u64::from(matches!(order, Order::Rewish { .. }));
     let is_outdated = matches!(order, Order::Outdated { .. });
+    let form = PutForm::Flags {
+        replicas: count(u64::from(wished.replicas) + more),
+        reason: id("model"),
+        retry_policy: None,
+        key: id(&Setup::key(wish)),
+        fence: None,
+        valid_for: DurationMs::from_secs(setup.valid * TICK),
+    };
     Command::Put(Box::new(PutIntent {
-        service: id("web"),
-        form: PutForm::Flags {
-            replicas: count(u64::from(wished.replicas) + more),
-            reason: id("model"),
-            retry_policy: None,
-            key: id(&Setup::key(wish)),
-            fence: None,
-            valid_for: DurationMs::from_secs(setup.valid * TICK),
-        },
         dry_run: wished.words.contains("dry"),
         premise: if is_outdated { Premise::Revision(99) } else { Premise::Latest },
-        expect_count: None,
         queue: wished.words.contains("queue"),
         supersede: wished.words.contains("supersede"),
-        override_cooldown: false,
-        attest_not_drained: false,
-        key_elsewhere: None,
-        id_owner: None,
+        ..PutIntent::new(id("web"), form)
     }))
 }
 

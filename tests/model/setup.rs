@@ -290,7 +290,7 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
             looks: 1,
             ..BASE
         },
-        4742,
-        559,
+        4802,
+        569,
     ),
 ];

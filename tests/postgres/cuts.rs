@@ -54,7 +54,7 @@ fn through(world: &World, line: &str, plan: Option<Plan>) -> (World, Proxy, Ran)
     (copy, proxy, ran)
 }
 
-fn events(world: &World) -> usize {
+pub(super) fn events(world: &World) -> usize {
     let name = world.schema().name();
     let sql = format!(
         "SELECT to_regclass('{name}.event') IS NOT NULL AS is_there \\gset
@@ -68,7 +68,7 @@ fn events(world: &World) -> usize {
 }
 
 /// What is untrue in an answer; nothing if all is as it says.
-fn untrue(before: usize, whole: usize, world: &World, ran: &Ran) -> Option<String> {
+pub(super) fn untrue(before: usize, whole: usize, world: &World, ran: &Ran) -> Option<String> {
     let (there, effects) = (events(world), world.fake_log("effects").len());
     let (recorded, applied) = (ran.at("/recorded"), ran.at("/applied"));
     let is_true = match (recorded.as_str(), ran.code) {
@@ -123,7 +123,7 @@ fn converges(world: &World, line: &str) -> Option<String> {
 
 /// The cuts of a step: around each COMMIT, and the rest evenly; all of them where the step is the
 /// put, or where a run asks for all.
-fn plans(seen: &[Seen], line: &str) -> Vec<Plan> {
+pub(super) fn plans(seen: &[Seen], line: &str) -> Vec<Plan> {
     let takes_all = line == PUT || std::env::var_os("SCALECTL_TEST_CUTS").is_some();
     let mut plans = Vec::new();
     for side in [Side::Client, Side::Server] {

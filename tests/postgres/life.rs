@@ -65,7 +65,10 @@ fn a_move_to_a_server_that_dies_leaves_at_most_one_ledger_and_goes_on() {
         let done = world.json(line).exits(0);
         assert_eq!(done.at("/copied/incarnation"), 2);
         world.run(&format!("--ledger f.db {put}")).exits(21).says("ledger_sealed");
-        let kept = serde_json::to_string(&sealed.at("/heads")).unwrap();
+        // Of a move that was done the old place has a note of its own at the end of its registry.
+        let mut kept = sealed.at("/heads").clone();
+        kept.as_array_mut().unwrap().retain(|head| head["stream"] != "registry");
+        let kept = serde_json::to_string(&kept).unwrap();
         let kept = world.write("heads.json", kept);
         let since = ["--ledger", "goal", "verify", "--since", kept.to_str().unwrap()];
         world.run_args(&since).exits(0);

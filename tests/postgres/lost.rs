@@ -122,3 +122,33 @@ fn a_lost_connection_is_no_damage() {
     }
     assert!(cut >= 20, "only {cut} cuts were felt");
 }
+
+/// Each lock of the queue is free in time, and all of them together are not.
+#[test]
+fn a_long_queue_of_locks_is_busy_and_not_waited_for_twice() {
+    let mut world = with_fake();
+    world.run(&format!("{} --backoff 0s", SERVICE.replace("web", "api"))).exits(0);
+    world.set("SCALECTL_TEST_STATEMENT_TIMEOUT_MS", "1000");
+    let lines = ["api", "web"].map(|service| {
+        let words =
+            ["intent", "put", service, "--replicas", "3", "--key", service, "--reason", "r"];
+        serde_json::json!({ "command": words }).to_string()
+    });
+    world.write("lines.jsonl", lines.join("\n"));
+    let mut held: Vec<_> = ["registry", "policy", "service:api", "service:web"]
+        .map(|stream| world.schema().hold(&[stream]))
+        .into_iter()
+        .collect();
+    let batch = world.start("--lock-timeout 1s batch --file lines.jsonl");
+    world.until("it waits", || world.schema().waiting_for("registry") > 0);
+    let began = std::time::Instant::now();
+    while !held.is_empty() {
+        std::thread::sleep(Duration::from_millis(800));
+        drop(held.remove(0));
+    }
+    let ran = ended(batch, "batch").exits(20);
+    let took = began.elapsed();
+    assert!(ran.stdout.contains("\"ledger_busy\""), "{ran:#?}");
+    assert!(!ran.stdout.contains("ledger_unreachable"), "{ran:#?}");
+    assert!(took < Duration::from_millis(3900), "{took:?}");
+}

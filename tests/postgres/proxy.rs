@@ -49,6 +49,8 @@ struct Shared {
     seen: Mutex<Vec<Seen>>,
     has_struck: AtomicBool,
     is_over: AtomicBool,
+    /// Whether the fault is past: everything is passed on from here on.
+    is_healed: AtomicBool,
     /// Whether the server's messages are in another language.
     is_translated: AtomicBool,
 }
@@ -69,6 +71,7 @@ impl Proxy {
             seen: Mutex::default(),
             has_struck: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            is_healed: AtomicBool::new(false),
             is_translated: AtomicBool::new(false),
         });
         let proxy = Self { shared: Arc::clone(&shared), port };
@@ -79,7 +82,8 @@ impl Proxy {
                 if shared.is_over.load(Ordering::SeqCst) {
                     break;
                 }
-                let struck = shared.has_struck.load(Ordering::SeqCst);
+                let struck = shared.has_struck.load(Ordering::SeqCst)
+                    && !shared.is_healed.load(Ordering::SeqCst);
                 match shared.plan.filter(|plan| struck && !plan.comes_back) {
                     Some(Plan { fault: Fault::Silence, .. }) => kept.push(client),
                     Some(_) => drop(client),
@@ -101,6 +105,11 @@ impl Proxy {
     /// Its port, on this host.
     pub(super) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Ends the fault of the plan, whether or not it has happened.
+    pub(super) fn heal(&self) {
+        self.shared.is_healed.store(true, Ordering::SeqCst);
     }
 
     /// Lets the server say WARNUNG, as one with German messages does.
@@ -190,7 +199,9 @@ fn pass(shared: &Shared, side: Side, bytes: &[u8], to: &mut impl Write) -> bool 
         seen.push(Seen { side, kind: bytes[0], is_commit });
         seen.iter().filter(|seen| seen.side == side).count() - 1
     };
-    let strikes = shared.plan.filter(|plan| plan.side == side && plan.number == number);
+    let is_healed = shared.is_healed.load(Ordering::SeqCst);
+    let strikes =
+        shared.plan.filter(|plan| plan.side == side && plan.number == number && !is_healed);
     let translated = translated(shared, bytes);
     let bytes = translated.as_deref().unwrap_or(bytes);
     if shared.plan.is_some_and(|plan| plan.fault == Fault::Silence)

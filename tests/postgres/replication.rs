@@ -161,6 +161,15 @@ fn client(world: &World, service: &str, is_over: &AtomicBool, done: &Mutex<u32>)
     client
 }
 
+/// From here on the standby gets nothing: whoever is still told of a success is told a lie.
+fn cut_off(world: &World, standby: &Cluster) {
+    standby.psql("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
+    standby.psql("postgres", "SELECT pg_reload_conf()");
+    world.until("the standby receives nothing", || {
+        standby.psql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") == "0"
+    });
+}
+
 #[test]
 fn nothing_acknowledged_is_lost_when_the_synchronous_standby_takes_over() {
     let mut primary = Cluster::start(&["wal_level = replica", "max_wal_senders = 5"]);
@@ -204,6 +213,8 @@ fn nothing_acknowledged_is_lost_when_the_synchronous_standby_takes_over() {
             })
             .collect();
         world.until("there is load", || *done.lock().unwrap() >= 12);
+        cut_off(world, &standby);
+        std::thread::sleep(Duration::from_secs(1));
         primary.kill();
         standby.promote();
         let before = *done.lock().unwrap();

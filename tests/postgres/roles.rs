@@ -37,6 +37,12 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
     assert_eq!(early.at("/error/code"), "ledger_not_permitted", "{early:#?}");
     let owner = as_role(&server, "scalectl_owner");
     owner.run("init").exits(0);
+    // Whoever may not look into the schema is not told that nothing is there.
+    for line in ["status", "init", "service put web --max 7", "verify"] {
+        let ran = writer.json(line).exits(21);
+        assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{ran:#?}");
+        ran.says("GRANT USAGE ON SCHEMA scalectl TO \"anna\"");
+    }
     server.try_psql("scalectl_owner", "scalectl", &owners).expect("the recipe works");
 
     operates(&writer);

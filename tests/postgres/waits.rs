@@ -1,8 +1,10 @@
 //! Who waits for whom.
 
+use std::io::{BufRead as _, Write as _};
 use std::time::{Duration, Instant};
 
 use super::with_fake;
+use crate::support::postgres::Cluster;
 use crate::support::{SERVICE, World};
 
 fn two_services() -> World {
@@ -133,4 +135,38 @@ fn a_stopped_client_loses_its_locks() {
     assert_eq!(status.code(), Some(20), "it goes on after its locks are gone");
     assert_eq!(world.sql("SELECT count(*) FROM execution"), "1");
     world.run("verify").exits(0);
+}
+
+/// A key is unique over all services by an index, and no lock of a chain holds it: who loses that
+/// race records nothing.
+#[test]
+fn a_key_that_another_service_takes_meanwhile_is_told_and_leaves_nothing() {
+    let world = two_services();
+    world.run(&format!("{} --key other", put("api", 0))).exits(0);
+    let count = "SELECT count(*) FROM event";
+    let before = world.sql(count);
+    let mut other = Cluster::shared().psql_command("scalectl", "suite").spawn().unwrap();
+    let mut orders = other.stdin.take().unwrap();
+    let script = format!(
+        "SET search_path = {};\nBEGIN;\n\
+         INSERT INTO execution SELECT position + 1000000, 'k1', service, 'another', intent_revision,\n\
+         dry_run, live, 0, state, version, document FROM execution WHERE execution_key = 'other';\n\
+         \\echo taken\n",
+        world.schema().name()
+    );
+    orders.write_all(script.as_bytes()).unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "taken\n");
+    let second = world.start("intent put web --replicas 3 --key k1 --reason r -o json");
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND query LIKE 'INSERT INTO execution%'";
+    world.until("it waits for the row", || world.sql(waiting) == "1");
+    orders.write_all(b"COMMIT;\n").unwrap();
+    drop(orders);
+    assert!(other.wait().unwrap().success());
+    let second = super::ended(second, "put").exits(10);
+    assert_eq!(second.at("/error/code"), "ledger_stale", "{second:#?}");
+    assert_eq!(second.at("/recorded"), "no");
+    assert_eq!(world.sql(count), before);
 }

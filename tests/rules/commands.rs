@@ -3,12 +3,14 @@
 use scalectl::domain::id::{AttemptNumber, ControllerId, IntentRevision, LeaseInstanceId};
 use scalectl::domain::scale::attempt::UnknownWhy;
 use scalectl::domain::scale::command::{
-    CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, Settlement, StartAttempt,
+    CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, RegisterService, Settlement,
+    StartAttempt,
 };
 use scalectl::domain::scale::execution::Execution;
 use scalectl::domain::scale::intent::{IntentRecord, RetryPolicy};
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::{Evidence, Reading};
+use scalectl::domain::scale::provenance::WishSource;
 use scalectl::domain::scale::result::{ActuationResult, Detail};
 use scalectl::domain::time::DurationMs;
 
@@ -27,6 +29,16 @@ impl World {
     pub(super) fn reading_of(&self, words: &Words<'_>) -> Reading {
         let early = DurationMs::from_secs(words.number("early").unwrap_or(0));
         Reading { began_at: self.now.minus(early), ..self.reading() }
+    }
+
+    pub(super) fn registration_of(&self, words: &Words<'_>) -> Command {
+        Command::RegisterService(Box::new(RegisterService {
+            registration: self.wanted.clone(),
+            binding: (!words.has("unread")).then(|| self.binding()),
+            expected: words.number("expected"),
+            target_holder: words.value("holder").map(id),
+            authorization: words.value("glass").map(id),
+        }))
     }
 
     pub(super) fn put(&mut self, verb: &str, words: &Words<'_>) -> PutIntent {
@@ -49,8 +61,6 @@ impl World {
         };
         let revision = words.number("rev");
         let mut put = PutIntent {
-            service: id(words.value("service").unwrap_or("web")),
-            form,
             dry_run: words.has("dry"),
             premise: revision.map_or(Premise::Latest, Premise::Revision),
             expect_count: words.number("count").map(count),
@@ -60,6 +70,12 @@ impl World {
             attest_not_drained: words.has("attest"),
             key_elsewhere: words.value("elsewhere").map(|service| (id(service), one())),
             id_owner: words.value("id_owner").map(id),
+            source: words.value("source").map_or(WishSource::Cli, id),
+            approve_within: words.value("within").map(|it| it.parse().expect("a duration")),
+            authorization: words.value("glass").map(id),
+            pin_until: words.number("pin").map(|after| self.now.plus(DurationMs::from_secs(after))),
+            rolls_back: words.value("undo").map(id),
+            ..PutIntent::new(id(words.value("service").unwrap_or("web")), form)
         };
         if verb == "record" {
             put.form = PutForm::Record(Box::new(self.record(words)));

@@ -21,7 +21,7 @@ fn the_registration_is_a_premise_of_every_wish() {
 
 #[test]
 fn who_acts_and_on_what_does_not_change_under_a_call() {
-    for setting in ["writer=other", "mode=external_hpa", "workload=api"] {
+    for setting in ["writer=other", "workload=api"] {
         run("", &format!("put a 5\n start a\n set {setting}\n register : in_flight"));
         run("", &format!("put a 5\n set {setting}\n register : done"));
     }
@@ -67,7 +67,7 @@ fn the_owner_of_the_count_decides() {
     run("mode=external_keda no_actuator", "put a 5 dry : external_owner");
     run("", "record a 5 mode=delegated : mode_mismatch");
     run("mode=delegated", "record a 5 mode=delegated : done accepted\n start a : done started");
-    run("", "put a 5\n set mode=external_hpa\n register\n start a : stale_unit_revision");
+    run("", "put a 5\n hand-over external_hpa\n start a : replayed withdrawn");
     run("", "record a 5 writer=other : not_writer\n put b 5\n simulate b as=other : not_writer");
 }
 

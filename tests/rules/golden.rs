@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scalectl::domain::scale::event::{Event, EventBody};
-use scalectl::domain::time::DurationMs;
+use scalectl::domain::scale::event::Event;
 
 use super::script::run;
 
 /// Scripts that between them record one event of each kind.
-const SCRIPTS: [(&str, &str); 5] = [
+const SCRIPTS: [(&str, &str); 8] = [
     (
         "drain=required evidence cooldown=5m ready=3",
         "put a 2 tries=2\nacquire a\nrenew a ttl=90s\nrelease a\nstart a evidence\nok a
@@ -21,6 +20,16 @@ const SCRIPTS: [(&str, &str); 5] = [
     ("", "put b 5\nstart b\nlose b elsewhere rollback\nprove b\nfence b\nsettle b reading"),
     ("", "put c 5\nput d 6\nwithdraw d\nwait 1s\nbind"),
     ("", "put f 5\nrestore lost=7\nback 1h\naccept-clock"),
+    (
+        "deny=ann:scale_down",
+        "put g 2 within=24h\nput h 1 within=1h\nperson bob\ndeny-it h\nhold 1h\nlift",
+    ),
+    (
+        "scaled=10",
+        "tick i value=15 : evaluated\nput i 5 pin=60 source=override\nunpin
+         hand-over external_keda\nretire",
+    ),
+    ("", "authorize bg-1 5\nput j 5 glass=bg-1\nstart j\nrevoke bg-1\nperson bob\nreview bg-1"),
     ("fences=external", "record e 5 fence=4.9\nstart e\nfatal e read=4"),
 ];
 
@@ -33,12 +42,6 @@ fn one_of_each() -> BTreeMap<&'static str, Event> {
     let mut found = BTreeMap::new();
     for (settings, script) in SCRIPTS {
         for event in run(settings, script).log.into_iter().flatten() {
-            // Nothing proposes yet; the event is there for whoever will.
-            if let EventBody::IntentAccepted { intent, .. } = &event.body {
-                let until = event.at.plus(DurationMs::from_secs(86_400));
-                let body = EventBody::IntentProposed { intent: intent.clone(), until };
-                found.entry("intent_proposed").or_insert(Event { body, ..event.clone() });
-            }
             found.entry(event.body.kind()).or_insert(event);
         }
     }
@@ -49,7 +52,7 @@ fn one_of_each() -> BTreeMap<&'static str, Event> {
 fn kinds() -> Vec<&'static str> {
     let source = include_str!("../../src/domain/scale/event.rs");
     let (_, kinds) = source.split_once("pub const fn kind(").expect("the kinds");
-    let (kinds, _) = kinds.split_once("pub const fn execution_key(").expect("their end");
+    let (kinds, _) = kinds.split_once("\n    }\n}").expect("their end");
     let mut kinds: Vec<&str> = kinds.split('"').skip(1).step_by(2).collect();
     kinds.sort_unstable();
     kinds

@@ -1,6 +1,8 @@
 //! The rules of a scale intent, as rows: each line is a command and what it comes to.
 
 mod commands;
+mod fleet;
+mod fleet_commands;
 mod script;
 pub(crate) mod support;
 

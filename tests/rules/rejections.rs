@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use super::script::run;
 
-/// What belongs to commands that are not there yet: proposals and their grants, and the names of
-/// actuators, which the ledger looks up.
-const LATER: [&str; 2] = ["approval_required", "actuator_not_found"];
+/// What no rule says: these names are looked up in the ledger.
+const LATER: [&str; 2] = ["actuator_not_found", "authorization_not_found"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 40] = [
+const REACHED: [(&str, &str, &str); 50] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -35,6 +34,16 @@ const REACHED: [(&str, &str, &str); 40] = [
     ("fence_too_short", "", "put a 5 valid=1m\nwait 1s\nstart a"),
     ("lease_lost", "", "put a 5\nrenew a"),
     ("denied", "deny=scale_up", "put a 5"),
+    ("on_hold", "", "hold 1h\nput a 5"),
+    ("same_person", "deny=scale_down", "put a 2 within=1h\ngrant a"),
+    ("same_reviewer", "", "authorize bg-1 5\nrevoke bg-1\nreview bg-1"),
+    ("not_authorized", "", "put a 5 glass=bg-1"),
+    ("authorization_open", "", "authorize bg-1 5\nperson bob\nreview bg-1"),
+    ("approval_expired", "deny=scale_down", "put a 2 within=1h\nwait 1h\nperson bob\ngrant a"),
+    ("approval_moved", "deny=scale_down", "put a 2 within=1h\ntarget 9\nbind\nperson bob\ngrant a"),
+    ("approval_required", "deny=scale_down", "put a 2 within=1h\nstart a"),
+    ("still_owned", "mode=external_hpa", "hand-over native found=hpa"),
+    ("service_retired", "", "retire\nput a 5"),
     ("cooldown", "cooldown=5m", "put a 5\nstart a\nok a\nobserve a\nput b 6"),
     ("outcome_unknown", "", "put a 5\nstart a\nlose a\nobserve a"),
     ("retry_later", "", "put a 5\nstart a\nfail a\nstart a"),

@@ -109,6 +109,10 @@ impl World {
             "touch" => self.target.touched += 1,
             "recreate" => words.key.clone_into(&mut self.target.uid),
             "actor" => words.key.clone_into(&mut self.actor),
+            "person" => {
+                words.key.clone_into(&mut self.actor);
+                words.key.clone_into(&mut self.person);
+            }
             "set" => words.rest.iter().for_each(|word| self.set(word)),
             "permit" => self.policy.0.clear(),
             "is" => assert_eq!(self.state_of(words.key), words.rest[1], "{}", words.key),
@@ -124,14 +128,12 @@ impl World {
     }
 
     fn command(&mut self, verb: &str, words: &Words<'_>) -> Command {
+        if let Some(command) = self.fleet(verb, words) {
+            return Command::Authority(Box::new(command));
+        }
         let key = || id(words.key);
         match verb {
-            "register" => Command::RegisterService {
-                registration: Box::new(self.wanted.clone()),
-                binding: (!words.has("unread")).then(|| self.binding()),
-                expected: words.number("expected"),
-                target_holder: words.value("holder").map(id),
-            },
+            "register" => self.registration_of(words),
             "bind" => Command::BindTarget {
                 service: id("web"),
                 reading: self.reading_of(words),
@@ -176,7 +178,9 @@ impl World {
                 Command::RecordFence { key: key(), attempt: self.attempt(words), before }
             }
             "settle" => {
-                Command::Settle { key: key(), settlement: Box::new(self.settlement(words)) }
+                let settlement = Box::new(self.settlement(words));
+                let authorization = words.value("glass").map(id);
+                Command::Settle { key: key(), settlement, authorization }
             }
             "observe" => {
                 let reading = (!words.has("unread")).then(|| (self.reading(), self.serial(words)));
@@ -199,6 +203,7 @@ pub(crate) fn said(answer: &Result<Reply, Rejection>) -> &'static str {
         Ok(Reply::Unchanged) => "unchanged",
         Ok(Reply::StaleReading) => "stale_reading",
         Ok(Reply::Late) => "late",
+        Ok(Reply::Evaluated) => "evaluated",
         Err(rejection) => rejection.code(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use scalectl::domain::id::{ExecutionKey, LeaseInstanceId, LedgerId, Replicas};
-use scalectl::domain::scale::command::{Command, Context};
+use scalectl::domain::scale::command::{Command, Context, RegisterService};
 use scalectl::domain::scale::decide::{Decision, Reply, decide};
 use scalectl::domain::scale::event::{Event, EventBody};
 use scalectl::domain::scale::execution::{Execution, Phase};
@@ -65,7 +65,10 @@ pub(crate) struct World {
     /// One entry per transaction.
     pub(crate) log: Vec<Vec<Event>>,
     pub(crate) now: Timestamp,
+    /// Who they say they are.
     pub(crate) actor: String,
+    /// Who they are, as the operating system knows.
+    pub(crate) person: String,
     pub(crate) policy: Denying,
     pub(crate) actuator: RegisteredActuator,
     pub(crate) wanted: Registration,
@@ -116,6 +119,10 @@ impl World {
             fences: FenceSource::Minted,
             retry_policy: scalectl::domain::scale::intent::RetryPolicy::default(),
             labels: BTreeMap::new(),
+            scaling: None,
+            declared_replicas: None,
+            quorum_required: false,
+            owner: None,
         };
         let actuator = RegisteredActuator {
             name: id("fake"),
@@ -131,6 +138,7 @@ impl World {
             log: Vec::new(),
             now: START.parse().expect("an instant"),
             actor: "ann".to_owned(),
+            person: "ann".to_owned(),
             policy: Denying::default(),
             actuator,
             wanted,
@@ -187,6 +195,9 @@ impl World {
                 let (actor, action) = value.split_once(':').unwrap_or(("*", value));
                 self.policy.0.insert((actor.to_owned(), id(action)));
             }
+            "declared" => wanted.declared_replicas = Some(count(number())),
+            "quorum" => wanted.quorum_required = true,
+            "scaled" => wanted.scaling = Some(super::fleet_commands::spec(value)),
             "uncounted" => self.target.is_counted = false,
             "unregistered" => {}
             other => panic!("no such setting: {other}"),
@@ -194,9 +205,16 @@ impl World {
     }
 
     pub(crate) fn register(&mut self, expected: Option<u64>) -> Result<Reply, Rejection> {
-        let registration = Box::new(self.wanted.clone());
+        let registration = self.wanted.clone();
         let binding = Some(self.binding());
-        self.act(&Command::RegisterService { registration, binding, expected, target_holder: None })
+        let (target_holder, authorization) = (None, None);
+        self.act(&Command::RegisterService(Box::new(RegisterService {
+            registration,
+            binding,
+            expected,
+            target_holder,
+            authorization,
+        })))
     }
 
     pub(crate) fn binding(&self) -> Binding {
@@ -243,12 +261,15 @@ impl World {
     pub(crate) fn by(&self) -> Provenance {
         Provenance {
             actor: Claim::try_from(self.actor.clone()).expect("a claim"),
-            uid: 1000,
-            os_user: "ann".to_owned(),
+            // 1000 for ann, and another number for another name.
+            uid: self.person.bytes().map(u32::from).sum::<u32>() + 683,
+            os_user: self.person.clone(),
             host: "host".to_owned(),
             pid: 7,
             run_url: None,
             reference: None,
+            db_role: None,
+            signed_by: None,
         }
     }
 
@@ -300,7 +321,7 @@ impl World {
             ledger_id: &ledger_id,
             actuator: Some(&self.actuator),
             policy: &self.policy,
-            source: "cli",
+            recent: None,
         };
         decide(state, command, &context, self.now)
     }
@@ -317,14 +338,24 @@ impl World {
         let (mut last, mut at) = (0, None);
         let mut observed = BTreeMap::<&ExecutionKey, u64>::new();
         let mut started = BTreeSet::new();
+        let mut proposed = BTreeSet::new();
         for event in self.log.iter().flatten() {
             let is_back = matches!(event.body, EventBody::ClockAccepted { .. });
             assert!(is_back || Some(event.at) >= at, "an event is older than the one before it");
             at = Some(event.at);
             match &event.body {
-                EventBody::IntentAccepted { intent, .. } if !intent.dry_run => {
+                // A grant takes no other number than the proposal has.
+                EventBody::IntentAccepted { intent, .. }
+                    if proposed.contains(&intent.wish.execution_key) => {}
+                EventBody::IntentProposed { intent, .. }
+                | EventBody::IntentAccepted { intent, .. }
+                    if !intent.dry_run =>
+                {
                     assert_eq!(intent.wish.intent_revision.get(), last + 1);
                     last += 1;
+                    if matches!(event.body, EventBody::IntentProposed { .. }) {
+                        proposed.insert(&intent.wish.execution_key);
+                    }
                 }
                 EventBody::AttemptStarted { execution_key, call, .. } => {
                     assert!(started.insert((execution_key, call.attempt)), "started twice");
@@ -356,38 +387,12 @@ impl World {
 
 /// What the ledger loads for a command: the head, what is live and unfinished, and the named key.
 pub(crate) fn loaded_for(state: &ServiceState, command: &Command) -> ServiceState {
-    let named = key_of(command);
+    let named = command.execution_key().cloned();
     let executions = state.executions.iter().filter(|(key, execution)| {
         (!execution.phase.is_finished() && execution.is_live()) || Some(*key) == named.as_ref()
     });
     ServiceState {
         head: state.head.clone(),
         executions: executions.map(|(key, found)| (key.clone(), found.clone())).collect(),
-    }
-}
-
-fn key_of(command: &Command) -> Option<ExecutionKey> {
-    use scalectl::domain::scale::command::PutForm;
-    match command {
-        Command::RegisterService { .. }
-        | Command::BindTarget { .. }
-        | Command::AcceptClock { .. }
-        | Command::Restore { .. } => None,
-        Command::Put(put) => Some(match &put.form {
-            PutForm::Flags { key, .. } => key.clone(),
-            PutForm::Record(record) => record.wish().execution_key.clone(),
-        }),
-        Command::Start(start) => Some(start.key.clone()),
-        Command::Withdraw { key, .. }
-        | Command::Abandon { key, .. }
-        | Command::AcquireLease { key, .. }
-        | Command::RenewLease { key, .. }
-        | Command::ReleaseLease { key, .. }
-        | Command::Simulate { key, .. }
-        | Command::EndCall { key, .. }
-        | Command::ProveEnd { key, .. }
-        | Command::RecordFence { key, .. }
-        | Command::Settle { key, .. }
-        | Command::Observe { key, .. } => Some(key.clone()),
     }
 }

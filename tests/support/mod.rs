@@ -265,10 +265,11 @@ impl World {
         self.dir.path().join(relative)
     }
 
-    /// Waits until something is so, for at most ten seconds.
+    /// Waits until something is so, for at most 30 seconds, however long each look takes.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        for _ in 0..2000 {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_secs(30) {
             if is_so() {
                 return;
             }

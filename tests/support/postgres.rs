@@ -273,7 +273,8 @@ impl Cluster {
     /// Runs SQL as somebody; the problem is what psql says.
     pub(crate) fn try_psql(&self, user: &str, database: &str, sql: &str) -> Result<String, String> {
         let mut child = self.psql_command(user, database).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
+        // Whoever could not connect is gone before it has read; its words say so.
+        let _ = child.stdin.take().unwrap().write_all(sql.as_bytes());
         let output = child.wait_with_output().unwrap();
         if output.status.success() {
             return Ok(String::from_utf8(output.stdout).unwrap().trim_end().to_owned());

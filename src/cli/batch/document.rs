@@ -42,6 +42,7 @@ pub struct PutDocument {
     pub(super) backoff_ms: Option<DurationMs>,
     pub(super) fence: Option<String>,
     pub(super) valid_for_ms: Option<DurationMs>,
+    pub(super) approve_within_ms: Option<DurationMs>,
     pub(super) record: Option<Box<IntentRecord>>,
     #[serde(default)]
     pub(super) queue: bool,

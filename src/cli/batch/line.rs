@@ -18,6 +18,7 @@ use super::super::{lease, parse_fault};
 use super::document::{Document, PutDocument, Revision};
 use super::lines::Raw;
 use crate::domain::id::{ExecutionKey, IntentRevision, InvalidIdentifier, ServiceName};
+use crate::domain::scale::consent::APPROVE_WITHIN_DEFAULT;
 use crate::domain::scale::lease::LEASE_TTL_DEFAULT;
 use crate::domain::scale::result::Detail;
 use crate::domain::time::DurationMs;
@@ -180,6 +181,8 @@ fn order_of_put(document: PutDocument, line: &mut Line, app: &mut App) -> Result
         supersede: document.supersede,
         override_cooldown: document.override_cooldown,
         attest: document.attest_not_drained.then(|| "not-drained".to_owned()),
+        approve_within: document.approve_within_ms.unwrap_or(APPROVE_WITHIN_DEFAULT),
+        rolls_back: None,
     };
     if let Some(record) = record {
         if has_flags {

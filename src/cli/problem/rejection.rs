@@ -1,5 +1,6 @@
 //! Refusals as problems: one arm for each, so that none is forgotten.
 
+use super::rejection_authority as authority;
 use super::rejection_facts as facts;
 use super::rejection_times as times;
 use super::{Problem, ProblemContext};
@@ -82,8 +83,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .run(c.command(&["intent", "show", key.as_str()])),
         Rejection::ModeMismatch { service, registered, submitted } => p
             .values(*registered, *submitted)
-            .hint("make the record for the registered mode; the settings are shown by")
-            .run(c.command(&["service", "show", service.as_str()])),
+            .hint("make the record for the registered mode, or hand the count over with the second")
+            .run(c.command(&["service", "show", service.as_str()]))
+            .run(c.command(&["service", "mode", service.as_str(), submitted, "--reason", "WHY"])),
         Rejection::TargetChanged { service, part, expected, actual, .. } => {
             facts::target_changed(p, c, service, *part, expected, actual)
         }
@@ -131,11 +133,6 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::lease_lost(p, c, key.as_str(), held.as_deref())
         }
         Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
-        Rejection::ApprovalRequired { service, revision, until } => p
-            .fact("proposal", format!("recorded, open for {}", until.since(c.now)))
-            .hint("a colleague answers it, then run this same line again")
-            .run(c.command(&["explain", &at(service, *revision)]))
-            .again(c),
         Rejection::Cooldown { service, last, until, .. } => {
             times::cooldown(p, c, service, last, *until)
         }
@@ -160,10 +157,18 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::WaitsBehind { service, behind, state, .. } => {
             facts::waits_behind(p, c, &at(service, *behind), state)
         }
-        Rejection::ExternalOwner { service, mode } => p
-            .fact("mode", mode.as_str())
-            .hint("change the count where it is owned, or take it over")
-            .run(c.command(&["service", "put", service.as_str(), "--mode", "native"])),
+        Rejection::ExternalOwner { .. }
+        | Rejection::StillOwned { .. }
+        | Rejection::ApprovalRequired { .. }
+        | Rejection::OnHold { .. }
+        | Rejection::SamePerson { .. }
+        | Rejection::SameReviewer { .. }
+        | Rejection::NotAuthorized { .. }
+        | Rejection::NoSuchAuthorization { .. }
+        | Rejection::AuthorizationOpen { .. }
+        | Rejection::ApprovalExpired { .. }
+        | Rejection::ApprovalMoved { .. }
+        | Rejection::Retired { .. } => authority::about(p, rejection, c),
         Rejection::ReadingDiffers { service, revision, desired, actual } => p
             .values(desired.get(), actual.get())
             .hint("a person's word needs a reading that agrees; all that is known is told by")

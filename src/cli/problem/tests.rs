@@ -12,7 +12,6 @@ use crate::domain::scale::lease::{ControllerLease, Holder};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyRule};
 use crate::domain::scale::rejection::{Difference, MissingFact, Rejection, TargetPart};
 use crate::domain::scale::result::Detail;
-use crate::domain::scale::service::RegisteredMode;
 use crate::domain::scale::state::{CurrentIntent, Direction, LastEffect};
 
 fn id<T: std::str::FromStr>(text: &str) -> T
@@ -103,6 +102,7 @@ fn policy_answer(rules: &[(&str, &str, u32)], errors: &[&str], is_set: bool) -> 
         effect: (*effect).to_owned(),
         file: "prod.cedar".to_owned(),
         line: *line,
+        unless_approved: false,
     };
     PolicyAnswer {
         allowed: false,
@@ -298,7 +298,6 @@ fn answers_of_others() -> Vec<Rejection> {
             until: clock("14:03:52.5"),
             now: clock("14:02:40"),
         },
-        Rejection::ExternalOwner { service: id("search"), mode: RegisteredMode::ExternalHpa },
     ]
 }
 
@@ -341,6 +340,9 @@ fn waits_and_gaps() -> Vec<Rejection> {
     ]
 }
 
+#[path = "authority_rows.rs"]
+mod authority_rows;
+
 fn rejections() -> Vec<Rejection> {
     let mut all = bad_lines();
     all.extend(conflicts());
@@ -348,6 +350,7 @@ fn rejections() -> Vec<Rejection> {
     all.extend(wrong_states());
     all.extend(holds());
     all.extend(answers_of_others());
+    all.extend(authority_rows::rows());
     all.extend(waits_and_gaps());
     all
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lease::Holder;
 use super::result::{ActuationResult, Detail};
+use super::service::Binding;
 use crate::domain::id::{
     AttemptNumber, CallId, LeaseInstanceId, Replicas, TargetResourceVersion, TargetUid,
 };
@@ -29,6 +30,19 @@ pub struct Base {
     /// Whether the version and the generation were older than a call of ours.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outdated: bool,
+}
+
+impl Base {
+    /// What is bound, as far as no call of ours has touched it.
+    pub fn of(binding: &Binding) -> Self {
+        Self {
+            target_uid: binding.target_uid.clone(),
+            target_resource_version: binding.target_resource_version.clone(),
+            generation: binding.generation,
+            replicas: binding.known_replicas(),
+            outdated: binding.outdated.version,
+        }
+    }
 }
 
 /// One call of the actuator, made durable before its child is spawned.
@@ -135,6 +149,8 @@ pub enum ResultSource {
     Reading,
     /// A person said so.
     Attested,
+    /// What runs was taken for what is wished: nothing was called.
+    Adopted,
 }
 
 /// The result of an attempt, as recorded.

@@ -1,18 +1,23 @@
 //! Events: what happened to a service, in the past tense. Their JSON is stored for ever.
 
+mod about;
+
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Call, ResultSource, UnknownWhy};
+use super::consent::{Asked, Authorization};
 use super::execution::{Acceptance, FailureCause, NewIntent, Outcome};
 use super::lease::HeldLease;
 use super::observation::{Evidence, Observation, Reading, ReadingVerdict};
 use super::policy::PolicyAnswer;
 use super::provenance::Provenance;
 use super::result::{ActuationResult, Detail};
-use super::service::{Binding, Registration};
+use super::service::{Binding, RegisteredMode, Registration};
 use super::state::FenceMark;
+use super::tick::Evaluation;
 use crate::domain::id::{
-    AttemptNumber, ExecutionKey, IntentRevision, LeaseInstanceId, TargetResourceVersion,
+    AttemptNumber, AuthorizationId, ExecutionKey, IntentRevision, LeaseInstanceId, Replicas,
+    TargetResourceVersion,
 };
 use crate::domain::time::Timestamp;
 
@@ -44,6 +49,93 @@ pub enum EventBody {
         /// What policy said.
         decision: PolicyAnswer,
     },
+    /// The count has another owner from now on, and waits for what it was read as.
+    ServiceHandedOver {
+        /// Who owned it.
+        from: RegisteredMode,
+        /// The settings, whole.
+        registration: Registration,
+        /// What the target was right before.
+        binding: Binding,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// The service is over, until it is registered anew.
+    ServiceRetired {
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// Nothing changes the count for a time, but for a broken glass.
+    HoldSet {
+        /// When it ends by itself.
+        until: Timestamp,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// A hold was ended.
+    HoldLifted {
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// A person has pinned the count of the intent that was accepted right before.
+    OverrideSet {
+        /// The intent.
+        execution_key: ExecutionKey,
+        /// The count.
+        replicas: Replicas,
+        /// When it ends by itself.
+        until: Timestamp,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// An override was ended. The count stays as it is.
+    OverrideCleared {
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// Somebody may break the glass.
+    AuthorizationGranted {
+        /// What may be done.
+        authorization: Box<Authorization>,
+    },
+    /// Something was done under an authorization.
+    AuthorizationUsed {
+        /// The authorization.
+        authorization_id: AuthorizationId,
+        /// The key that it was done for.
+        execution_key: ExecutionKey,
+    },
+    /// An authorization was taken back.
+    AuthorizationRevoked {
+        /// The authorization.
+        authorization_id: AuthorizationId,
+        /// Why.
+        reason: Detail,
+    },
+    /// Somebody has looked at what was done under an authorization.
+    AuthorizationReviewed {
+        /// The authorization.
+        authorization_id: AuthorizationId,
+        /// What they say.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
+    /// A tick has looked at a sample.
+    AutoscaleEvaluated {
+        /// What it came to.
+        evaluation: Evaluation,
+    },
     /// The target was read outside of any attempt.
     TargetBound {
         /// What it was.
@@ -55,6 +147,17 @@ pub enum EventBody {
         intent: NewIntent,
         /// How long it waits.
         until: Timestamp,
+        /// What it waits with.
+        asked: Asked,
+    },
+    /// A person said no to a proposal.
+    IntentRejected {
+        /// The intent.
+        execution_key: ExecutionKey,
+        /// Why.
+        reason: Detail,
+        /// What policy said of that person.
+        decision: PolicyAnswer,
     },
     /// An intent may be carried out.
     IntentAccepted {
@@ -112,6 +215,9 @@ pub enum EventBody {
         call: Call,
         /// What policy said right before.
         decision: PolicyAnswer,
+        /// What made other gates yield.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        permissions: Vec<PolicyAnswer>,
         /// What showed that a reduction is safe.
         evidence: Option<Evidence>,
     },
@@ -135,6 +241,9 @@ pub enum EventBody {
         rollback_required: bool,
         /// The version of the target after the call.
         resource_version_after: Option<TargetResourceVersion>,
+        /// What policy said of a person whose word it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<PolicyAnswer>,
     },
     /// A call ended, or was given up, without a result.
     AttemptLost {
@@ -231,8 +340,20 @@ impl EventBody {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::ServiceRegistered { .. } => "service_registered",
+            Self::ServiceHandedOver { .. } => "service_handed_over",
+            Self::ServiceRetired { .. } => "service_retired",
+            Self::HoldSet { .. } => "hold_set",
+            Self::HoldLifted { .. } => "hold_lifted",
+            Self::OverrideSet { .. } => "override_set",
+            Self::OverrideCleared { .. } => "override_cleared",
+            Self::AuthorizationGranted { .. } => "authorization_granted",
+            Self::AuthorizationUsed { .. } => "authorization_used",
+            Self::AuthorizationRevoked { .. } => "authorization_revoked",
+            Self::AuthorizationReviewed { .. } => "authorization_reviewed",
+            Self::AutoscaleEvaluated { .. } => "autoscale_evaluated",
             Self::TargetBound { .. } => "target_bound",
             Self::IntentProposed { .. } => "intent_proposed",
+            Self::IntentRejected { .. } => "intent_rejected",
             Self::IntentAccepted { .. } => "intent_accepted",
             Self::IntentSuperseded { .. } => "intent_superseded",
             Self::IntentWithdrawn { .. } => "intent_withdrawn",
@@ -250,33 +371,6 @@ impl EventBody {
             Self::ServiceRestored { .. } => "service_restored",
             Self::ClockAccepted { .. } => "clock_accepted",
             Self::ExecutionClockAccepted { .. } => "execution_clock_accepted",
-        }
-    }
-
-    /// The key that it is about, if it is about one.
-    pub const fn execution_key(&self) -> Option<&ExecutionKey> {
-        match self {
-            Self::ServiceRegistered { .. }
-            | Self::TargetBound { .. }
-            | Self::ServiceRestored { .. }
-            | Self::ClockAccepted { .. } => None,
-            Self::IntentProposed { intent, .. } | Self::IntentAccepted { intent, .. } => {
-                Some(&intent.wish.execution_key)
-            }
-            Self::IntentSuperseded { execution_key, .. }
-            | Self::IntentWithdrawn { execution_key, .. }
-            | Self::LeaseAcquired { execution_key, .. }
-            | Self::LeaseRenewed { execution_key, .. }
-            | Self::LeaseReleased { execution_key, .. }
-            | Self::AttemptStarted { execution_key, .. }
-            | Self::ResultRecorded { execution_key, .. }
-            | Self::AttemptLost { execution_key, .. }
-            | Self::CallEnded { execution_key, .. }
-            | Self::TargetFenced { execution_key, .. }
-            | Self::ReadingRecorded { execution_key, .. }
-            | Self::ObservationRecorded { execution_key, .. }
-            | Self::LateResultKept { execution_key, .. }
-            | Self::ExecutionClockAccepted { execution_key } => Some(execution_key),
         }
     }
 }

@@ -3,15 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Base, Call, Pending, RecordedResult};
+use super::consent::{Approval, Asked, Consent};
 use super::intent::{Fence, IntentRecord, IntentWish, RetryPolicy};
 use super::lease::HeldLease;
 use super::observation::{Observation, Reading};
 use super::policy::PolicyAnswer;
-use super::provenance::Provenance;
+use super::provenance::{Provenance, WishSource};
 use super::service::Terms;
 use crate::domain::digest::Digest;
 use crate::domain::id::{
-    ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName, counted,
+    AuthorizationId, ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName, counted,
 };
 use crate::domain::time::Timestamp;
 
@@ -49,6 +50,15 @@ pub struct NewIntent {
     pub current: Option<Replicas>,
     /// What policy said.
     pub decision: PolicyAnswer,
+    /// What made other gates yield.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<PolicyAnswer>,
+    /// Where the wish comes from.
+    #[serde(default, skip_serializing_if = "WishSource::is_cli")]
+    pub source: WishSource,
+    /// The intent whose rollback this is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolls_back: Option<ExecutionKey>,
 }
 
 /// The acceptance of an intent.
@@ -63,6 +73,9 @@ pub struct Acceptance {
     pub identity_digest: Digest,
     /// When it was accepted, on the ledger's clock.
     pub accepted_at: Timestamp,
+    /// What permits it, where policy alone does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
 }
 
 /// How a finished key failed.
@@ -210,6 +223,9 @@ pub struct Execution {
     pub put_by: Provenance,
     /// When it was put.
     pub put_at: Timestamp,
+    /// What it was proposed with, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Its acceptance, once there is one.
     pub acceptance: Option<Acceptance>,
     /// Its state.
@@ -265,6 +281,27 @@ impl Execution {
     /// The fence, once it is accepted.
     pub fn fence(&self) -> Option<&Fence> {
         self.acceptance.as_ref().map(|acceptance| &acceptance.fence)
+    }
+
+    /// What permits it, where policy alone does not.
+    pub fn consent(&self) -> Option<&Consent> {
+        self.acceptance.as_ref().and_then(|acceptance| acceptance.consent.as_ref())
+    }
+
+    /// A colleague's yes, where it was asked for and given.
+    pub fn approval(&self) -> Option<&Approval> {
+        match self.consent()? {
+            Consent::Approval { approval } => Some(approval),
+            Consent::BreakGlass { .. } => None,
+        }
+    }
+
+    /// The authorization that it is carried out under, where the glass was broken for it.
+    pub fn authorization_id(&self) -> Option<&AuthorizationId> {
+        match self.consent()? {
+            Consent::Approval { .. } => None,
+            Consent::BreakGlass { authorization_id } => Some(authorization_id),
+        }
     }
 
     /// Whether it takes part in the life of its service: simulations do not.

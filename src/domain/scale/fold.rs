@@ -30,6 +30,7 @@ impl Execution {
                 self.phase = Phase::Superseded { by: *by, outcome: *outcome };
                 self.lease = None;
             }
+            (Phase::Proposed { .. }, EventBody::IntentRejected { .. }) => self.end_as_rejected(),
             (Phase::Proposed { .. } | Phase::Accepted, EventBody::IntentWithdrawn { .. }) => {
                 head.end_unstarted(self.key());
                 self.phase = Phase::Withdrawn;
@@ -118,6 +119,10 @@ impl Execution {
         Ok(())
     }
 
+    fn end_as_rejected(&mut self) {
+        self.phase = Phase::Rejected;
+    }
+
     fn illegal(&self, event: &Event) -> IllegalEvent {
         illegal(event, self.phase.as_str(), self.key().as_str())
     }
@@ -181,7 +186,11 @@ impl Execution {
             return Err(self.illegal(event));
         };
         let (call_attempt, base) = match &self.phase {
-            Phase::Accepted if *source == ResultSource::Simulation => (*attempt, None),
+            Phase::Accepted
+                if matches!(source, ResultSource::Simulation | ResultSource::Adopted) =>
+            {
+                (*attempt, None)
+            }
             Phase::Started { call } => (call.attempt, Some(call.base.clone())),
             Phase::RecoveryPending { pending } => {
                 (pending.call.attempt, Some(pending.call.base.clone()))
@@ -220,7 +229,8 @@ impl Execution {
             });
         if *source == ResultSource::Simulation {
             head.end_simulated(self.key());
-        } else {
+            head.authority.simulated = Some(self.desired());
+        } else if *source != ResultSource::Adopted {
             head.reading_serial += 1;
             self.refresh_binding(head, event.at, resource_version_after.as_ref());
             if is_effect {

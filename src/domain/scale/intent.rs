@@ -43,6 +43,11 @@ pub struct InvalidReason {
 }
 
 impl Reason {
+    /// The first 512 characters of a text of our own making, which is not empty.
+    pub fn cut(text: &str) -> Self {
+        Self(text.chars().filter(|c| *c != '\0').take(REASON_CHARS_MAX).collect())
+    }
+
     /// The text, verbatim. Escape it before a person sees it.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -5,9 +5,12 @@
 //! recovery is the same fold. Never does anything: it says what must be made durable.
 
 pub mod attempt;
+pub mod authority;
 pub mod command;
+pub mod consent;
 pub mod cooldown;
 pub mod decide;
+pub mod effect;
 pub mod event;
 pub mod execution;
 mod fold;
@@ -21,6 +24,8 @@ pub mod policy;
 pub mod provenance;
 pub mod rejection;
 pub mod result;
+pub mod scaling;
 pub mod service;
 pub mod standing;
 pub mod state;
+pub mod tick;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::provenance::{Provenance, WishSource};
 use crate::domain::digest::Digest;
 use crate::domain::id::{ActuatorName, ControllerId, Replicas, ServiceName};
 use crate::domain::time::Timestamp;
@@ -160,8 +161,56 @@ pub struct PolicyQuery {
     /// The operating system's user: what is known, not claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_user: Option<String>,
+    /// The role that the database knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub db_role: Option<String>,
+    /// Who signed it, by the list of allowed signers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
+    /// How much was changed lately, where anybody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<RecentChanges>,
     /// The time of the question; rules see the hour and the weekday in UTC.
     pub at: Timestamp,
+}
+
+/// How many intents were accepted within the last hour, this one not among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecentChanges {
+    /// Of the service that is asked about: what a rate limit looks at.
+    pub of_service: u32,
+    /// Of all services.
+    pub of_ledger: u32,
+    /// How many services they were of, the one that is asked about included: the blast radius.
+    pub services: u32,
+}
+
+impl PolicyQuery {
+    /// The question of one person, with all that is known of them and no count.
+    pub fn of(
+        who: &Provenance,
+        action: PolicyAction,
+        resource: PolicyResource,
+        source: WishSource,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            actor: who.actor.to_string(),
+            action,
+            resource,
+            desired: None,
+            current: None,
+            source: source.as_str().to_owned(),
+            reason: None,
+            controller: None,
+            os_user: Some(who.os_user.clone()),
+            db_role: who.db_role.clone(),
+            signed_by: who.signed_by.as_ref().map(|signer| signer.principal.clone()),
+            recent: None,
+            at,
+        }
+    }
 }
 
 /// One rule that decided.
@@ -175,6 +224,18 @@ pub struct PolicyRule {
     pub file: String,
     /// The line in that file, from 1.
     pub line: u32,
+    /// Whether a `forbid` leaves the last word to a colleague: `@unless("approved")`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unless_approved: bool,
+}
+
+impl PolicyAnswer {
+    /// Whether a colleague may agree to what was refused: nothing permits it, or only rules forbid
+    /// it that say so themselves. What could not be evaluated is refused for good.
+    pub fn leaves_to_a_colleague(&self) -> bool {
+        let is_final = |rule: &PolicyRule| rule.effect == "forbid" && !rule.unless_approved;
+        !self.allowed && self.errors.is_empty() && !self.rules.iter().any(is_final)
+    }
 }
 
 /// The answer of the policy.
@@ -198,17 +259,25 @@ pub trait PolicyGate {
     /// Answers one question. Never fails: what cannot be evaluated is not allowed.
     fn answer(&self, query: &PolicyQuery) -> PolicyAnswer;
 
-    /// Answers several questions about the same thing: the first refusal, else the first answer.
+    /// Answers several questions about the same thing: the first refusal, else one yes with the
+    /// rules of all of them.
     fn answer_all(&self, query: &PolicyQuery, actions: &[PolicyAction]) -> PolicyAnswer {
-        let mut first = None;
+        let mut together: Option<PolicyAnswer> = None;
         for action in actions {
             let answer = self.answer(&PolicyQuery { action: *action, ..query.clone() });
             if !answer.allowed {
                 return answer;
             }
-            first.get_or_insert(answer);
+            match &mut together {
+                None => together = Some(answer),
+                Some(first) => {
+                    let more = answer.rules.into_iter().filter(|rule| !first.rules.contains(rule));
+                    let more: Vec<PolicyRule> = more.collect();
+                    first.rules.extend(more);
+                }
+            }
         }
-        first.expect("BUG: a change asks for at least one action")
+        together.expect("BUG: a change asks for at least one action")
     }
 }
 

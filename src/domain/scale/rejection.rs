@@ -1,20 +1,25 @@
 //! Rejections: every reason why a command changes nothing, with the facts that a person asks next.
 
 mod parts;
+mod retry;
 
 use serde::Serialize;
 
 pub use parts::{Difference, TargetPart};
+use parts::{counted_as, named};
 
 use super::attempt::UnknownWhy;
+use super::authority::Hold;
+use super::consent::Unauthorized;
 use super::execution::Phase;
 use super::lease::HeldLease;
 use super::policy::PolicyAnswer;
+use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
 use crate::domain::id::{
-    ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId, Replicas, ServiceName,
-    TargetUid, UnitRevision,
+    AuthorizationId, ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId,
+    Replicas, ServiceName, TargetUid, UnitRevision,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 
@@ -133,10 +138,13 @@ pub enum Rejection {
     #[error("intent {intent_id} at revision {revision} is already bound to key {key}")]
     IntentIdConflict { intent_id: IntentId, revision: IntentRevision, key: ExecutionKey },
     /// The record was made for another mode.
-    #[error("{service} is registered as {registered}, the record says {submitted}")]
+    #[error("{service} is registered as {registered}, not as {submitted}")]
     ModeMismatch { service: ServiceName, registered: &'static str, submitted: &'static str },
     /// The target is not what it was.
-    #[error("the target of {service} is not what was {basis}: {} is {actual}, not {expected}", part.as_str())]
+    #[error(
+        "the target of {service} is not what was {basis}: {} is {actual}, not {expected}",
+        part.as_str()
+    )]
     TargetChanged {
         service: ServiceName,
         part: TargetPart,
@@ -172,10 +180,22 @@ pub enum Rejection {
         held: Option<HeldLease>,
     },
     /// The key's call is alive.
-    #[error("{service}@{revision} is being carried out by {} on {} (pid {}) until {}", held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at)]
+    #[error(
+        "{service}@{revision} is being carried out by {} on {} (pid {}) until {}",
+        held.lease.controller_id,
+        held.holder.host,
+        held.holder.pid,
+        held.lease.expires_at
+    )]
     InProgress { service: ServiceName, revision: IntentRevision, held: Box<HeldLease> },
     /// Somebody else has the lease.
-    #[error("{service}@{revision} is leased to {} on {} (pid {}) until {}", held.lease.controller_id, held.holder.host, held.holder.pid, held.lease.expires_at)]
+    #[error(
+        "{service}@{revision} is leased to {} on {} (pid {}) until {}",
+        held.lease.controller_id,
+        held.holder.host,
+        held.holder.pid,
+        held.lease.expires_at
+    )]
     LeaseHeld { service: ServiceName, revision: IntentRevision, held: Box<HeldLease> },
     /// The caller is not the writer.
     #[error("{given} may not act on {service}: its writer is {writer}")]
@@ -203,6 +223,41 @@ pub enum Rejection {
     /// Policy says no.
     #[error("policy does not let {actor} {} {subject}", answer.action.as_str())]
     Denied { actor: String, subject: String, answer: Box<PolicyAnswer> },
+    /// A person holds the count.
+    #[error("{} holds {service} until {}: {}", hold.actor, hold.until, hold.reason)]
+    OnHold { service: ServiceName, hold: Box<Hold> },
+    /// Whoever answers is whoever asked.
+    #[error("{service}@{revision} was proposed by the same person: {} {name}", evidence.as_str())]
+    SamePerson {
+        service: ServiceName,
+        revision: IntentRevision,
+        evidence: PersonEvidence,
+        name: String,
+    },
+    /// Whoever reviews is whoever broke the glass.
+    #[error("{authorization_id} was given by the same person: {} {name}", evidence.as_str())]
+    SameReviewer { authorization_id: AuthorizationId, evidence: PersonEvidence, name: String },
+    /// The authorization does not permit this.
+    #[error("{authorization_id} does not permit this of {service}: {}", why.as_str())]
+    NotAuthorized { service: ServiceName, authorization_id: AuthorizationId, why: Unauthorized },
+    /// The authorization may still be used.
+    #[error("{authorization_id} of {service} may still be used until {until}")]
+    AuthorizationOpen { service: ServiceName, authorization_id: AuthorizationId, until: Timestamp },
+    /// Nobody has agreed in time.
+    #[error("nobody has agreed to {service}@{revision} by {until}")]
+    ApprovalExpired { service: ServiceName, revision: IntentRevision, until: Timestamp },
+    /// What was agreed to was asked about another count.
+    #[error(
+        "{service}@{revision} was agreed to as {base} → {desired}, and {} run now",
+        counted_as(*actual)
+    )]
+    ApprovalMoved {
+        service: ServiceName,
+        revision: IntentRevision,
+        base: Replicas,
+        desired: Replicas,
+        actual: Option<Replicas>,
+    },
     /// A colleague must agree.
     #[error("{service}@{revision} waits for approval until {until}")]
     ApprovalRequired { service: ServiceName, revision: IntentRevision, until: Timestamp },
@@ -218,7 +273,10 @@ pub enum Rejection {
     },
 
     /// Nobody knows whether the target changed.
-    #[error("nobody knows yet what became of attempt {attempt} of {service}@{revision} ({})", why.as_str())]
+    #[error(
+        "nobody knows yet what became of attempt {attempt} of {service}@{revision} ({})",
+        why.as_str()
+    )]
     OutcomeUnknown {
         service: ServiceName,
         revision: IntentRevision,
@@ -244,8 +302,11 @@ pub enum Rejection {
     },
 
     /// Somebody else owns the count.
-    #[error("{} owns the count of {service}", mode.as_str())]
-    ExternalOwner { service: ServiceName, mode: RegisteredMode },
+    #[error("{} owns the count of {service}{}", mode.as_str(), named(owner.as_deref()))]
+    ExternalOwner { service: ServiceName, mode: RegisteredMode, owner: Option<String> },
+    /// Another controller was found to drive the count.
+    #[error("{} still drives the count of {service}", owners.join(" and "))]
+    StillOwned { service: ServiceName, owners: Vec<String> },
 
     /// The reading is not the wished count.
     #[error("{service}@{revision} wishes {desired} replicas, and {actual} were read")]
@@ -268,9 +329,15 @@ pub enum Rejection {
     /// No such service.
     #[error("there is no service {service}")]
     NoSuchService { service: ServiceName },
+    /// The service is over.
+    #[error("{service} was retired at {at}")]
+    Retired { service: ServiceName, at: Timestamp },
     /// No such key.
     #[error("there is no intent {key}")]
     NoSuchKey { key: String },
+    /// No such authorization that nobody has reviewed.
+    #[error("there is no authorization {authorization_id} that waits for a review")]
+    NoSuchAuthorization { authorization_id: AuthorizationId },
     /// No such actuator.
     #[error("there is no actuator {name}")]
     NoSuchActuator { name: String },
@@ -330,6 +397,15 @@ impl Rejection {
             Self::FenceTooShort { .. } => "fence_too_short",
             Self::LeaseLost { .. } => "lease_lost",
             Self::Denied { .. } => "denied",
+            Self::OnHold { .. } => "on_hold",
+            Self::SamePerson { .. } => "same_person",
+            Self::SameReviewer { .. } => "same_reviewer",
+            Self::NotAuthorized { .. } => "not_authorized",
+            Self::AuthorizationOpen { .. } => "authorization_open",
+            Self::ApprovalExpired { .. } => "approval_expired",
+            Self::ApprovalMoved { .. } => "approval_moved",
+            Self::StillOwned { .. } => "still_owned",
+            Self::Retired { .. } => "service_retired",
             Self::ApprovalRequired { .. } => "approval_required",
             Self::Cooldown { .. } => "cooldown",
             Self::OutcomeUnknown { .. } => "outcome_unknown",
@@ -342,6 +418,7 @@ impl Rejection {
             Self::NoSuchService { .. } => "service_not_found",
             Self::NoSuchKey { .. } => "key_not_found",
             Self::NoSuchActuator { .. } => "actuator_not_found",
+            Self::NoSuchAuthorization { .. } => "authorization_not_found",
             Self::FactUnknown { fact, .. } => match fact {
                 MissingFact::Evidence | MissingFact::EvidenceSays { .. } => "evidence_missing",
                 MissingFact::Count { .. } => "count_unknown",
@@ -369,6 +446,9 @@ impl Rejection {
             | Self::TargetChanged { .. }
             | Self::TargetTaken { .. }
             | Self::PremiseMoved { .. }
+            | Self::AuthorizationOpen { .. }
+            | Self::ApprovalExpired { .. }
+            | Self::ApprovalMoved { .. }
             | Self::OthersIntent { .. } => Class::Conflict,
             Self::WrongState { phase, .. } => match **phase {
                 Phase::Rejected => Class::Denied,
@@ -391,81 +471,24 @@ impl Rejection {
             | Self::FenceExpired { .. }
             | Self::FenceTooShort { .. }
             | Self::LeaseLost { .. } => Class::Held,
-            Self::Denied { .. } => Class::Denied,
+            Self::Denied { .. }
+            | Self::OnHold { .. }
+            | Self::SamePerson { .. }
+            | Self::SameReviewer { .. }
+            | Self::NotAuthorized { .. } => Class::Denied,
             Self::ApprovalRequired { .. } => Class::ApprovalRequired,
             Self::Cooldown { .. } => Class::Cooldown,
             Self::OutcomeUnknown { .. } | Self::QuietTime { .. } => Class::Unknown,
             Self::RetryLater { .. } => Class::RetryLater,
             Self::WaitsBehind { .. } => Class::NotYet,
-            Self::ExternalOwner { .. } => Class::ExternalOwner,
+            Self::ExternalOwner { .. } | Self::StillOwned { .. } => Class::ExternalOwner,
             Self::ReadingDiffers { .. } | Self::OtherObject { .. } => Class::Diverged,
-            Self::NoSuchService { .. } | Self::NoSuchKey { .. } | Self::NoSuchActuator { .. } => {
-                Class::NotFound
-            }
+            Self::NoSuchService { .. }
+            | Self::Retired { .. }
+            | Self::NoSuchKey { .. }
+            | Self::NoSuchAuthorization { .. }
+            | Self::NoSuchActuator { .. } => Class::NotFound,
             Self::FactUnknown { .. } | Self::ClockSkew { .. } => Class::FactUnknown,
         }
-    }
-
-    /// Whether the same line may succeed later without anybody changing it.
-    pub const fn is_retryable(&self) -> bool {
-        match self {
-            Self::InFlight { .. }
-            | Self::InProgress { .. }
-            | Self::LeaseHeld { .. }
-            | Self::Cooldown { .. }
-            | Self::OutcomeUnknown { .. }
-            | Self::RetryLater { .. }
-            | Self::QuietTime { .. }
-            | Self::WaitsBehind { .. }
-            | Self::ApprovalRequired { .. }
-            | Self::FactUnknown { .. }
-            | Self::ClockSkew { .. } => true,
-            Self::OutOfBounds { .. }
-            | Self::FenceMissing { .. }
-            | Self::FenceTooFar { .. }
-            | Self::Contradiction(_)
-            | Self::StaleRevision { .. }
-            | Self::StaleUnitRevision { .. }
-            | Self::KeyConflict { .. }
-            | Self::SimulatedKey { .. }
-            | Self::LiveKey { .. }
-            | Self::IntentIdConflict { .. }
-            | Self::ModeMismatch { .. }
-            | Self::TargetChanged { .. }
-            | Self::TargetTaken { .. }
-            | Self::PremiseMoved { .. }
-            | Self::OthersIntent { .. }
-            | Self::WrongState { .. }
-            | Self::NotWriter { .. }
-            | Self::FenceLost { .. }
-            | Self::FenceExpired { .. }
-            | Self::FenceTooShort { .. }
-            | Self::LeaseLost { .. }
-            | Self::Denied { .. }
-            | Self::ExternalOwner { .. }
-            | Self::ReadingDiffers { .. }
-            | Self::OtherObject { .. }
-            | Self::NoSuchService { .. }
-            | Self::NoSuchKey { .. }
-            | Self::NoSuchActuator { .. } => false,
-        }
-    }
-
-    /// When the same line may succeed, where that is known.
-    pub const fn retry_at(&self) -> Option<Timestamp> {
-        match self {
-            Self::InProgress { held, .. } | Self::LeaseHeld { held, .. } => {
-                Some(held.lease.expires_at)
-            }
-            Self::Cooldown { until, .. } | Self::QuietTime { until, .. } => Some(*until),
-            Self::OutcomeUnknown { until, .. } => *until,
-            Self::RetryLater { retry_at, .. } => Some(*retry_at),
-            _ => None,
-        }
-    }
-
-    /// Whether the refusal itself is kept as a row (design, section 1, 6).
-    pub const fn is_kept(&self) -> bool {
-        matches!(self.class(), Class::Denied | Class::Cooldown | Class::ExternalOwner)
     }
 }

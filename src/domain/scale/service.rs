@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intent::{ControllerMode, RetryPolicy, TargetBinding};
 use super::observation::Reading;
+use super::scaling::ScalingSpec;
 use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
@@ -150,6 +151,18 @@ pub struct Registration {
     /// Free words for policies and selectors.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// How it is scaled by a signal; none for a static service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<ScalingSpec>,
+    /// The count that a static service is brought back to; none where nobody declares one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared_replicas: Option<Replicas>,
+    /// Whether evidence for a reduction must say that a quorum survives.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quorum_required: bool,
+    /// What the controller that owns the count is called, in the external modes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// How a wish is carried out and confirmed.

@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::authority::Authority;
+use super::consent::OpenAuthorization;
+pub use super::effect::{Direction, LastEffect};
 use super::event::{Event, EventBody};
 use super::execution::{Acceptance, Execution, NewIntent, Phase};
 use super::intent::Fence;
 use super::observation::Reading;
 use super::service::{Binding, Registration};
-use crate::domain::id::{ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas, counted};
+use crate::domain::id::{
+    AuthorizationId, ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas, counted,
+};
 use crate::domain::time::Timestamp;
 
 /// The newest fence of a service. Every accepted live intent moves it up.
@@ -31,58 +36,6 @@ impl Default for FenceMark {
     fn default() -> Self {
         Self { epoch: 1, token: 0, lease_id: None }
     }
-}
-
-/// Which way a change goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// More, or the same.
-    Up,
-    /// Less.
-    Down,
-    /// Nobody could say what was there before.
-    Unknown,
-}
-
-impl Direction {
-    /// From a count to a count.
-    pub fn of(current: Option<Replicas>, desired: Replicas) -> Self {
-        match current {
-            None => Self::Unknown,
-            Some(current) if desired < current => Self::Down,
-            Some(_) => Self::Up,
-        }
-    }
-
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// The newest change of the target that is or may be applied: what the cooldown counts from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LastEffect {
-    /// The key of the execution.
-    pub execution_key: ExecutionKey,
-    /// Its place in the service.
-    pub intent_revision: IntentRevision,
-    /// What was there before.
-    pub from: Option<Replicas>,
-    /// What was wished.
-    pub to: Replicas,
-    /// Which way it went.
-    pub direction: Direction,
-    /// Who put it.
-    pub actor: String,
-    /// When its call had ended.
-    pub ended_at: Timestamp,
 }
 
 /// An accepted live intent, as far as the head of its service keeps it.
@@ -148,6 +101,12 @@ pub struct ServiceHead {
     pub newest_reading: Option<Reading>,
     /// What the cooldown counts from.
     pub last_effect: Option<LastEffect>,
+    /// What is laid upon the service as a whole.
+    #[serde(default, skip_serializing_if = "Authority::is_empty")]
+    pub authority: Authority,
+    /// The authorizations that nobody has reviewed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub authorizations: BTreeMap<AuthorizationId, OpenAuthorization>,
 }
 
 impl ServiceHead {
@@ -208,22 +167,36 @@ impl ServiceState {
             EventBody::ServiceRegistered { registration, binding, .. } => {
                 self.head.registration = Some(registration.clone());
                 self.head.binding = Some(binding.clone());
+                self.head.authority.retired = None;
             }
+            EventBody::ServiceHandedOver { .. }
+            | EventBody::ServiceRetired { .. }
+            | EventBody::HoldSet { .. }
+            | EventBody::HoldLifted { .. }
+            | EventBody::OverrideSet { .. }
+            | EventBody::OverrideCleared { .. }
+            | EventBody::AuthorizationGranted { .. }
+            | EventBody::AuthorizationUsed { .. }
+            | EventBody::AuthorizationRevoked { .. }
+            | EventBody::AuthorizationReviewed { .. }
+            | EventBody::AutoscaleEvaluated { .. } => self.head.apply_authority(event)?,
             EventBody::TargetBound { binding } => self.head.binding = Some(binding.clone()),
             EventBody::ServiceRestored { mark, .. } => self.head.restore(mark),
             EventBody::ClockAccepted { .. } => {
                 self.head.accept_clock(event.at);
                 return Ok(self);
             }
-            EventBody::IntentProposed { intent, until } => {
+            EventBody::IntentProposed { intent, until, asked } => {
                 let phase = Phase::Proposed { until: *until };
                 self.take_revision(intent, event)?;
-                self.insert(event, intent, None, phase)?;
+                self.insert(event, intent, None, phase)?.asked = Some(asked.clone());
+                self.head.authority.simulated = None;
             }
             EventBody::IntentAccepted { intent, acceptance } => {
                 self.apply_acceptance(event, intent, acceptance)?;
             }
-            EventBody::IntentSuperseded { .. }
+            EventBody::IntentRejected { .. }
+            | EventBody::IntentSuperseded { .. }
             | EventBody::IntentWithdrawn { .. }
             | EventBody::LeaseAcquired { .. }
             | EventBody::LeaseRenewed { .. }
@@ -256,7 +229,7 @@ impl ServiceState {
         intent: &NewIntent,
         acceptance: Option<Acceptance>,
         phase: Phase,
-    ) -> Result<(), IllegalEvent> {
+    ) -> Result<&mut Execution, IllegalEvent> {
         let key = intent.wish.execution_key.clone();
         if let Some(existing) = self.executions.get(&key) {
             return Err(illegal(event, existing.phase.as_str(), key.as_str()));
@@ -266,6 +239,7 @@ impl ServiceState {
             intent: intent.clone(),
             put_by: event.by.clone(),
             put_at: event.at,
+            asked: None,
             acceptance,
             phase,
             lease: None,
@@ -279,8 +253,7 @@ impl ServiceState {
             observation: None,
             updated_at: event.at,
         };
-        self.executions.insert(key, execution);
-        Ok(())
+        Ok(self.executions.entry(key).or_insert(execution))
     }
 
     /// A live put takes the next number, and none is skipped.
@@ -315,6 +288,9 @@ impl ServiceState {
             }
         }
         if !intent.dry_run {
+            // A newer wish ends an override, whoever made it.
+            self.head.authority.pinned = None;
+            self.head.authority.simulated = None;
             self.head.mark = mark_of(&acceptance.fence);
             self.head.displace(CurrentIntent {
                 execution_key: key.clone(),

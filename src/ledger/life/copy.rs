@@ -2,9 +2,10 @@
 //!
 //! The order keeps the contract: the events are copied while the source is in use; the source is
 //! sealed; the rest is copied, and held against the source; the copy gets its identity and is
-//! verified; only then does it open, by an event of its own. A copy on a server has tables and no
-//! identity until then, one in a file a hidden name. Each step finds what the one before has left,
-//! so the same line again goes on after a crash.
+//! verified; the source records that it hands over; only then does the copy open, by an event of
+//! its own. A source that has handed over makes no second copy, wherever the first one is. A copy
+//! on a server has tables and no identity until then, one in a file a hidden name. Each step finds
+//! what the one before has left, so the same line again goes on after a crash.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,15 +13,18 @@ use std::path::{Path, PathBuf};
 
 use super::Standing;
 use crate::domain::id::CommandId;
-use crate::domain::registry::RegistryEvent;
+use crate::domain::registry::{ChainHead, RegistryBody};
+use crate::domain::scale::event::Stamped;
+use crate::domain::scale::provenance::Provenance;
+use crate::domain::time::Timestamp;
 use crate::ledger::columns::{EventRow, column, nonsense, parsed};
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{Engine, Value};
 use crate::ledger::sqlite::Draft;
 use crate::ledger::write::Copied;
 use crate::ledger::{
-    Head, Ledger, LedgerIdentity, Location, OpenOptions, Reach, Stream, Verification, postgres,
-    statements as sql,
+    Head, Ledger, LedgerIdentity, Location, OpenOptions, Reach, ReadTxn, Stream, Verification,
+    postgres, statements as sql,
 };
 
 /// How many events of a copy share a commit.
@@ -39,13 +43,39 @@ pub struct Move {
     draft: Option<Draft>,
 }
 
+/// What was found in the other place.
+pub enum Begun {
+    /// The copy, or its beginning.
+    Moving(Box<Move>),
+    /// The ledger has arrived there already.
+    Arrived {
+        /// Its incarnation there.
+        incarnation: u64,
+        /// The ends of its chains there.
+        heads: Vec<Head>,
+    },
+}
+
+/// What the opening of a copy is recorded with.
+pub struct Opening {
+    /// Who opens it.
+    pub by: Provenance,
+    /// When, unless a database has a clock of its own.
+    pub now: Timestamp,
+    /// Where it was, as people write it.
+    pub from: String,
+    /// The runs that name the copy, hand it over, and open it.
+    pub commands: [CommandId; 3],
+}
+
 impl Move {
-    /// Finds or makes the other place; none where the ledger has arrived there already.
+    /// Finds or makes the other place. Once the source has handed over to it, it is never made
+    /// again: what is not there then was taken away, and may take writes where it is now.
     pub fn begin(
         source: &mut Ledger,
         to: &Location,
         open: OpenOptions,
-    ) -> Result<Option<Self>, LedgerError> {
+    ) -> Result<Begun, LedgerError> {
         match to {
             Location::File(path) => Self::begin_file(source, path, open),
             Location::Server(address) => Self::begin_server(source, address, open),
@@ -56,28 +86,33 @@ impl Move {
         source: &mut Ledger,
         path: &Path,
         open: OpenOptions,
-    ) -> Result<Option<Self>, LedgerError> {
+    ) -> Result<Begun, LedgerError> {
         let identity = source.identity().clone();
         let seed = format!("copy {}", identity.ledger_id);
         if path.symlink_metadata().is_ok() {
             let mut found = Ledger::open(&Location::File(path.to_owned()), open)?;
-            return if continues(source, &mut found)? { Ok(None) } else { Err(other(path)) };
+            return arrived(source, &mut found)?.ok_or_else(|| other(path));
+        }
+        if handed_over(&source.read()?)?.is_some() && !Draft::was_begun(path, &seed)? {
+            return Err(gone(source, path));
         }
         let draft = Draft::go_on(path, &seed)?;
         let engine = draft.connect(open.lock_timeout)?;
         let target = Ledger::of_file(engine, identity, draft.path());
-        Ok(Some(Self { target, draft: Some(draft) }))
+        Ok(Begun::Moving(Box::new(Self { target, draft: Some(draft) })))
     }
 
     fn begin_server(
         source: &mut Ledger,
         address: &postgres::ServerAddress,
         open: OpenOptions,
-    ) -> Result<Option<Self>, LedgerError> {
+    ) -> Result<Begun, LedgerError> {
         let path = PathBuf::from(address.shown());
         let ours = source.identity().clone();
+        let is_handed_over = handed_over(&source.read()?)?.is_some();
         let engine = match postgres::PostgresEngine::open(address, open.lock_timeout) {
             Ok(engine) => engine,
+            Err(LedgerError::Missing { .. }) if is_handed_over => return Err(gone(source, &path)),
             Err(LedgerError::Missing { .. }) => {
                 let locks = Reach::everything().locks();
                 let engine = postgres::PostgresEngine::create(address, open.lock_timeout, &locks)?;
@@ -91,24 +126,31 @@ impl Move {
         };
         let found = identity_of(&engine, &path);
         engine.rollback();
-        let identity = match found? {
-            None => LedgerIdentity { engine: "postgres", path, ..ours },
+        let (is_named, incarnation) = match found? {
+            None if is_handed_over => return Err(gone(source, &path)),
+            None => (false, ours.incarnation),
             Some((id, _)) if id != ours.ledger_id.as_str() => return Err(other(&path)),
-            Some((_, incarnation)) => {
-                LedgerIdentity { engine: "postgres", path, incarnation, ..ours }
-            }
+            Some((_, incarnation)) => (true, incarnation),
         };
-        let is_named = identity.incarnation != source.identity().incarnation;
+        let is_ours = incarnation == ours.incarnation;
+        let identity = LedgerIdentity { engine: "postgres", path, incarnation, ..ours };
         let path = identity.path.clone();
         let mut target = Ledger { engine: Box::new(engine), identity, poisoned_by: None };
-        if is_named {
-            return if continues(source, &mut target)? { Ok(None) } else { Err(other(&path)) };
+        if is_named && !is_ours {
+            return arrived(source, &mut target)?.ok_or_else(|| other(&path));
         }
-        Ok(Some(Self { target, draft: None }))
+        // A copy that has its name is sealed, as its source is, until it opens.
+        if is_named && target.read()?.standing()?.0 == Standing::Open {
+            return Err(other(&path));
+        }
+        Ok(Begun::Moving(Box::new(Self { target, draft: None })))
     }
 
     /// Takes over what is new in the source.
     pub fn pull(&mut self, source: &mut Ledger) -> Result<Pulled, LedgerError> {
+        if handed_over(&source.read()?)?.is_some() {
+            return Ok(Pulled::default());
+        }
         pull(source, &mut self.target)
     }
 
@@ -116,8 +158,7 @@ impl Move {
     pub fn open(
         mut self,
         source: &mut Ledger,
-        commands: [CommandId; 2],
-        opened: impl FnOnce(u64, Option<crate::domain::time::Timestamp>) -> RegistryEvent,
+        opening: Opening,
     ) -> Result<Verification, LedgerError> {
         let (standing, incarnation) = source.read()?.standing()?;
         if !matches!(standing, Standing::Sealed { .. }) {
@@ -125,16 +166,20 @@ impl Move {
             let path = self.target.identity.path.clone();
             return Err(LedgerError::OtherLedger { doing: "open", path, problem });
         }
-        pull(source, &mut self.target)?;
-        let [naming, opening] = commands;
-        let is_open = self.is_open()?;
-        if !is_open {
-            hold_equal(source, &mut self.target)?;
-            self.target.name_copy(naming, incarnation)?;
+        self.pull(source)?;
+        let Opening { by, now, from, commands: [naming, handing, opening] } = opening;
+        if !self.is_open()? {
+            if handed_over(&source.read()?)?.is_none() {
+                hold_equal(source, &mut self.target)?;
+                self.target.name_copy(naming, incarnation)?;
+                self.target.read()?.verify_whole()?;
+                hand_over(source, handing, &by, now)?;
+            }
             self.target.read()?.verify_whole()?;
             let mut txn = self.target.write_whole_anyway(opening)?;
-            let now = txn.now();
-            txn.append_registry(&opened(incarnation + 1, now))?;
+            let at = txn.now().unwrap_or(now);
+            let body = RegistryBody::LedgerOpened { from, incarnation: incarnation + 1 };
+            txn.append_registry(&Stamped { at, by, body })?;
             let _committed = txn.commit()?;
         }
         let found = self.target.read()?.verify_whole()?;
@@ -152,6 +197,40 @@ impl Move {
         let is_named = identity_of(read.engine(), read.path())?.is_some();
         Ok(is_named && read.standing()?.0 == Standing::Open)
     }
+}
+
+/// The ends of the chains that a source had when it handed over to its copy, where it has.
+fn handed_over(source: &ReadTxn<'_>) -> Result<Option<Vec<ChainHead>>, LedgerError> {
+    Ok(match source.seal()? {
+        Some(RegistryBody::LedgerSealed { heads, opens: Some(_), .. }) => Some(heads),
+        _ => None,
+    })
+}
+
+/// Records in the source that its copy is whole and opens, before it does: whatever becomes of the
+/// copy then, the source makes no second one.
+fn hand_over(
+    source: &mut Ledger,
+    command_id: CommandId,
+    by: &Provenance,
+    now: Timestamp,
+) -> Result<(), LedgerError> {
+    let mut txn = source.write_whole_anyway(command_id)?;
+    let (at, heads) = (txn.now().unwrap_or(now), txn.chain_heads()?);
+    let incarnation = txn.standing()?.1;
+    if let Some(RegistryBody::LedgerSealed { to, reason, decision, opens: None, .. }) =
+        txn.seal()?
+    {
+        let opens = Some(incarnation + 1);
+        let body = RegistryBody::LedgerSealed { to, heads, reason, decision, opens };
+        txn.append_registry(&Stamped { at, by: by.clone(), body })?;
+        let _committed = txn.commit()?;
+    }
+    Ok(())
+}
+
+fn gone(source: &Ledger, to: &Path) -> LedgerError {
+    LedgerError::Gone { path: source.identity().path.clone(), to: to.display().to_string() }
 }
 
 impl Ledger {
@@ -191,24 +270,29 @@ fn other(path: &Path) -> LedgerError {
     LedgerError::OtherLedger { doing: "copy to", path: path.to_owned(), problem }
 }
 
-/// Whether the source has moved to what was found: it is sealed, and all that it has is there.
-fn continues(source: &mut Ledger, found: &mut Ledger) -> Result<bool, LedgerError> {
+/// What was found, if the source has moved to it: it is sealed, and all that it had is there.
+fn arrived(source: &mut Ledger, found: &mut Ledger) -> Result<Option<Begun>, LedgerError> {
+    let incarnation = found.identity().incarnation;
     if source.identity().ledger_id != found.identity().ledger_id
-        || source.identity().incarnation >= found.identity().incarnation
+        || source.identity().incarnation >= incarnation
     {
-        return Ok(false);
+        return Ok(None);
     }
     let read = source.read()?;
     let is_sealed = matches!(read.standing()?.0, Standing::Sealed { .. });
-    let heads = read.stream_heads()?;
+    let heads = match handed_over(&read)? {
+        Some(heads) => heads,
+        None => read.chain_heads()?,
+    };
     drop(read);
     let there = found.read()?;
     for head in heads {
         if !there.has(&head)? {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(is_sealed)
+    let heads = there.stream_heads()?;
+    Ok(is_sealed.then_some(Begun::Arrived { incarnation, heads }))
 }
 
 /// Refuses a copy that is not all of the source, to the last event.
@@ -221,12 +305,11 @@ fn hold_equal(source: &mut Ledger, target: &mut Ledger) -> Result<(), LedgerErro
     Err(LedgerError::Unsound { path, problem: "it has not the heads of its source".to_owned() })
 }
 
-impl crate::ledger::ReadTxn<'_> {
+impl ReadTxn<'_> {
     /// Whether exactly this event is there.
-    fn has(&self, head: &Head) -> Result<bool, LedgerError> {
-        let name = head.stream.to_string();
+    fn has(&self, head: &ChainHead) -> Result<bool, LedgerError> {
         let mut is_there = false;
-        let values = [Value::Text(&name), Value::Int(column(head.sequence))];
+        let values = [Value::Text(&head.stream), Value::Int(column(head.sequence))];
         self.engine().each(sql::READ_EVENT_HASH, &values, &mut |row| {
             is_there = row.bytes(0)? == head.hash.as_bytes();
             Ok(ControlFlow::Break(()))

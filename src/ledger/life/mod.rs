@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 pub use backup::{Backup, BackupOrder, backup};
-pub use copy::{Move, Pulled};
+pub use copy::{Begun, Move, Opening, Pulled};
 pub use restore::{Lost, RestoreOrder, Restored, Restoring};
 
 use super::error::LedgerError;
@@ -90,21 +90,31 @@ impl Ledger {
 impl ReadTxn<'_> {
     /// Whether it takes writes, and which incarnation is there now.
     pub fn standing(&self) -> Result<(Standing, u64), LedgerError> {
-        let mut found = (Standing::Open, self.identity().incarnation);
+        let (seal, incarnation) = self.read_standing()?;
+        let standing = match seal {
+            _ if self.engine().is_backup() => Standing::Backup,
+            Some(RegistryBody::LedgerSealed { to, .. }) => Standing::Sealed { to },
+            _ => Standing::Open,
+        };
+        Ok((standing, incarnation))
+    }
+
+    /// What has sealed it, while it is sealed.
+    fn seal(&self) -> Result<Option<RegistryBody>, LedgerError> {
+        Ok(self.read_standing()?.0)
+    }
+
+    fn read_standing(&self) -> Result<(Option<RegistryBody>, u64), LedgerError> {
+        let mut found = (None, self.identity().incarnation);
         let place = || "its identity".to_owned();
         self.engine().each(statements::READ_STANDING, &[], &mut |row| {
             found.1 = columns::number(self.path(), place, row.int(1)?)?;
             if let Some(body) = row.optional_text(2)? {
                 let event: RegistryEvent = columns::json(self.path(), place, body)?;
-                if let RegistryBody::LedgerSealed { to, .. } = event.body {
-                    found.0 = Standing::Sealed { to };
-                }
+                found.0 = Some(event.body);
             }
             Ok(ControlFlow::Break(()))
         })?;
-        if self.engine().is_backup() {
-            found.0 = Standing::Backup;
-        }
         Ok(found)
     }
 

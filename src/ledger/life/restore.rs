@@ -3,10 +3,11 @@
 //! The copy is made, verified and raised under a hidden name: another incarnation, higher fences,
 //! and what was in flight unknown, all in one transaction, before anybody can open it. What it
 //! replaces is sealed and put aside first, with its log, because a log beside another database
-//! would be replayed into it. After a crash there is the old one, or none and the old one aside, or
-//! the new one; the same line again goes on.
+//! would be replayed into it. What is aside is never written over. After a crash there is the old
+//! one, or none and the old one aside, or the new one; the same line again goes on.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::crash::{self, CrashPoint};
@@ -46,7 +47,8 @@ pub struct Lost {
 pub struct Restoring {
     draft: Draft,
     to: PathBuf,
-    aside: Option<PathBuf>,
+    /// The ending of what is put aside.
+    aside: Option<String>,
     /// What is known of what is replaced.
     pub lost: Lost,
 }
@@ -58,6 +60,8 @@ pub struct Restored {
     pub found: Verification,
     /// Where the old one is now.
     pub aside: Option<PathBuf>,
+    /// Side files of a ledger that was not there, under their new names.
+    pub orphans: Vec<PathBuf>,
 }
 
 impl Restoring {
@@ -65,13 +69,17 @@ impl Restoring {
     /// records that it is restored.
     pub fn begin(order: &RestoreOrder<'_>) -> Result<(Self, Ledger), LedgerError> {
         let timeout = order.open.lock_timeout;
-        let (source_path, source) = sqlite::open_as_it_is(order.from, timeout)?;
+        let opened = sqlite::open_as_it_is(order.from, timeout);
+        let (source_path, source) = opened.map_err(|error| match error {
+            LedgerError::Missing { path, why } => LedgerError::NoBackup { path, why },
+            error => error,
+        })?;
         let seed = order.command_id.as_str();
         let (draft, lost) = if order.aside.is_none() {
             (Draft::begin(order.to, seed)?, (Lost::default(), None))
         } else {
             let draft = Draft::begin_over(order.to, seed)?;
-            let lost = ask_the_old(draft.path(), order.open);
+            let lost = ask_the_old(draft.path(), order.open)?;
             (draft, lost)
         };
         sqlite::copy_into(&source, draft.temporary())?;
@@ -92,14 +100,15 @@ impl Restoring {
         let mut ledger = Ledger::of_file(engine, identity, &source_path);
         ledger.read()?.verify_whole()?;
         let to = draft.path().to_owned();
-        let aside = order.aside.map(|ending| with_ending(&to, ending));
+        let aside = order.aside.map(str::to_owned);
         Ok((Self { draft, to, aside, lost: lost.0 }, ledger))
     }
 
-    /// The ledger that is going to be replaced, where it can be opened: so that it can be sealed.
-    pub fn old(&self, open: OpenOptions) -> Option<Ledger> {
+    /// The ledger that is going to be replaced, where there is one: so that it can be sealed.
+    pub fn old(&self, open: OpenOptions) -> Option<Result<Ledger, LedgerError>> {
         self.aside.as_ref()?;
-        Ledger::open(&Location::File(self.to.clone()), open).ok()
+        self.to.symlink_metadata().ok()?;
+        Some(Ledger::open(&Location::File(self.to.clone()), open))
     }
 
     /// Puts the old one aside and the new one in its place.
@@ -107,20 +116,23 @@ impl Restoring {
         let found = ledger.read()?.verify_whole()?;
         drop(ledger);
         let Self { draft, to, aside, .. } = self;
-        let aside = match aside {
-            None => None,
-            Some(aside) => put_aside(&to, &aside)?,
+        let (aside, orphans) = match aside {
+            None => (None, Vec::new()),
+            Some(ending) => put_aside(&to, &ending)?,
         };
         draft.publish()?;
-        Ok(Restored { found, aside })
+        Ok(Restored { found, aside, orphans })
     }
 }
 
+/// What is known of the history that is given up, and which ledger it is of.
+type OfTheOld = (Lost, Option<(String, u64)>);
+
 /// Its identity and the highest fences, as far as it can still be read.
-fn ask_the_old(path: &Path, open: OpenOptions) -> (Lost, Option<(String, u64)>) {
+fn ask_the_old(path: &Path, open: OpenOptions) -> Result<OfTheOld, LedgerError> {
     let mut lost = Lost::default();
     if path.symlink_metadata().is_err() {
-        return (lost, None);
+        return Ok((lost, None));
     }
     let asked = || -> Result<(LedgerIdentity, u64), LedgerError> {
         let mut old = Ledger::open(&Location::File(path.to_owned()), open)?;
@@ -136,11 +148,13 @@ fn ask_the_old(path: &Path, open: OpenOptions) -> (Lost, Option<(String, u64)>) 
         Ok((identity, epoch)) => {
             lost.incarnation = identity.incarnation;
             lost.epoch = epoch;
-            (lost, Some((identity.ledger_id.to_string(), identity.incarnation)))
+            Ok((lost, Some((identity.ledger_id.to_string(), identity.incarnation))))
         }
+        // Whoever is in the way will be gone: then it can be asked.
+        Err(error) if error.is_unavailable() => Err(error),
         Err(error) => {
             lost.unreadable = Some(error.to_string());
-            (lost, None)
+            Ok((lost, None))
         }
     }
 }
@@ -151,41 +165,58 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// The database first: without it, its log is nobody's, and nothing takes it for its own.
-fn put_aside(path: &Path, aside: &Path) -> Result<Option<PathBuf>, LedgerError> {
+const SIDES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Puts a database and its side files under another name, which nothing else ever had. The side
+/// files have that name before the database, and lose their old one after it: wherever this ends,
+/// the database has its log beside it. Side files without a database are nobody's, and get a new
+/// name that no database has: in a log of another one, SQLite would find what to write into it.
+fn put_aside(path: &Path, ending: &str) -> Result<(Option<PathBuf>, Vec<PathBuf>), LedgerError> {
     let failed = |error: std::io::Error| LedgerError::Failed {
         doing: "put aside",
         path: path.to_owned(),
         problem: error.to_string(),
     };
-    let is_there = path.symlink_metadata().is_ok();
-    let aside = if is_there {
-        if aside.symlink_metadata().is_ok() {
-            return Err(LedgerError::Exists { path: aside.to_owned() });
+    let aside = free_name(path, ending);
+    let sides: Vec<&str> = SIDES
+        .into_iter()
+        .filter(|side| with_ending(path, side).symlink_metadata().is_ok())
+        .collect();
+    if path.symlink_metadata().is_err() {
+        crash::hit(CrashPoint::BeforeName);
+        let mut orphans = Vec::new();
+        for side in sides {
+            let (from, to) = (with_ending(path, side), with_ending(&aside, side));
+            if from.symlink_metadata().map_err(failed)?.nlink() > 1 {
+                // A run before this one came so far that it has its new name.
+                fs::remove_file(&from).map_err(failed)?;
+            } else {
+                fs::rename(&from, &to).map_err(failed)?;
+                orphans.push(to);
+            }
         }
-        fs::rename(path, aside).map_err(failed)?;
-        aside.to_owned()
-    } else {
-        // A run before this one came no further: its log belongs to the newest that is aside.
-        newest_aside(path).unwrap_or_else(|| aside.to_owned())
-    };
-    crash::hit(CrashPoint::BeforeName);
-    for ending in ["-wal", "-shm", "-journal"] {
-        let side = with_ending(path, ending);
-        if side.symlink_metadata().is_ok() {
-            fs::rename(&side, with_ending(&aside, ending)).map_err(failed)?;
-        }
+        return Ok((None, orphans));
     }
-    Ok(is_there.then_some(aside))
+    sqlite::forget_draft_names(path).map_err(failed)?;
+    for side in &sides {
+        fs::hard_link(with_ending(path, side), with_ending(&aside, side)).map_err(failed)?;
+    }
+    crash::hit(CrashPoint::BeforeName);
+    fs::rename(path, &aside).map_err(failed)?;
+    crash::hit(CrashPoint::BeforeName);
+    for side in &sides {
+        fs::remove_file(with_ending(path, side)).map_err(failed)?;
+    }
+    Ok((Some(aside), Vec::new()))
 }
 
-fn newest_aside(path: &Path) -> Option<PathBuf> {
-    let prefix = format!("{}.replaced-", path.file_name()?.to_string_lossy());
-    let entries = fs::read_dir(path.parent()?).ok()?.flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_database = |name: &String| {
-        name.starts_with(&prefix) && !["-wal", "-shm", "-journal"].iter().any(|e| name.ends_with(e))
+/// A name that neither a database nor a side file has.
+fn free_name(path: &Path, ending: &str) -> PathBuf {
+    let is_free = |name: &PathBuf| {
+        let is_there = |side: &str| with_ending(name, side).symlink_metadata().is_ok();
+        !is_there("") && !SIDES.into_iter().any(is_there)
     };
-    let newest = names.filter(is_database).max()?;
-    Some(path.with_file_name(newest))
+    let numbered = (1_u64..).map(|n| with_ending(path, &format!("{ending}.{n}")));
+    let mut names = std::iter::once(with_ending(path, ending)).chain(numbered);
+    names.find(is_free).expect("BUG: there are more numbers than files")
 }

@@ -177,6 +177,24 @@ impl ServerAddress {
         &self.shown
     }
 
+    /// Where the ledger is, in full and without who asks: it leads there whatever the environment,
+    /// a service or a settings file says later.
+    pub fn place(&self) -> String {
+        let ports = self.config.get_ports();
+        let host = |(index, host): (usize, &Host)| {
+            format!("{}:{}", host_name(host), ports.get(index).or(ports.first()).unwrap_or(&5432))
+        };
+        let hosts: Vec<String> = self.config.get_hosts().iter().enumerate().map(host).collect();
+        let addresses: Vec<String> =
+            self.config.get_hostaddrs().iter().map(ToString::to_string).collect();
+        let addresses = match addresses.as_slice() {
+            [] => String::new(),
+            some => format!("&hostaddr={}", some.join(",")),
+        };
+        let database = self.config.get_dbname().unwrap_or_default();
+        format!("postgres://{}/{database}?schema={}{addresses}", hosts.join(","), self.schema)
+    }
+
     /// Whether what is said crosses a network without TLS, because the address asks for that.
     pub const fn is_in_clear(&self) -> bool {
         self.is_in_clear
@@ -304,14 +322,19 @@ fn schema_name(text: &str) -> Result<String, AddressError> {
     )))
 }
 
+/// A host as an address has it.
+fn host_name(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(path) => path.display().to_string().replace('/', "%2F"),
+    }
+}
+
 fn shown(config: &Config, user: &str, database: &str, schema: &str) -> String {
     let ports = config.get_ports();
     let host = |(index, host): (usize, &Host)| {
-        let name = match host {
-            Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string().replace('/', "%2F"),
-        };
+        let name = host_name(host);
         match ports.get(index).or(ports.first()) {
             Some(port) if *port != 5432 => format!("{name}:{port}"),
             _ => name,

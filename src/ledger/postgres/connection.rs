@@ -3,7 +3,7 @@
 //! The client library is asynchronous; its runtime is a detail of this file, runs on the calling
 //! thread, and only while somebody waits here.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub(super) struct Server {
     lock_timeout: DurationMs,
     runtime: Runtime,
     link: RefCell<Option<Link>>,
+    /// Whether the last statement failed: its transaction is lost, and COMMIT would answer well.
+    is_aborted: Cell<bool>,
 }
 
 /// One connection.
@@ -76,7 +78,8 @@ impl Server {
             path: address.shown().into(),
             problem: error.to_string(),
         })?;
-        let server = Self { address, lock_timeout, runtime, link: RefCell::new(None) };
+        let (link, is_aborted) = (RefCell::new(None), Cell::new(false));
+        let server = Self { address, lock_timeout, runtime, link, is_aborted };
         server.reconnect()?;
         Ok(server)
     }
@@ -157,6 +160,8 @@ impl Server {
         };
         let waited = self.patience();
         let answer = self.within(waited, question(&connected.client));
+        // Of a lost transaction only the way back to a savepoint succeeds.
+        self.is_aborted.set(!matches!(answer, Ok(Ok(_))));
         drop(link);
         match answer {
             Ok(Ok(answer)) => Ok(answer),
@@ -191,6 +196,11 @@ impl Server {
         let warnings = warnings.unwrap_or_default();
         let lock = || warnings.lock().unwrap_or_else(PoisonError::into_inner);
         lock().clear();
+        if self.is_aborted.get() && self.link.borrow().is_some() {
+            let problem = "an earlier statement of it failed".to_owned();
+            let (doing, path) = ("commit to", self.path());
+            return Err(CommitError::NotApplied(LedgerError::Failed { doing, path, problem }));
+        }
         match self.run("commit to", "COMMIT") {
             Ok(()) => lock().pop().map_or(Ok(()), |problem| {
                 let (doing, path) = ("commit to", self.path());
@@ -222,6 +232,22 @@ impl Server {
     /// There is no ledger in the schema.
     pub(super) fn missing(&self) -> LedgerError {
         LedgerError::Missing { path: self.path(), why: "its schema has no tables of ours" }
+    }
+
+    /// Others were in the way for as long as a statement may take.
+    pub(super) fn out_of_time(&self, doing: &'static str) -> LedgerError {
+        LedgerError::Busy { doing, path: self.path(), waited: self.statement_timeout() }
+    }
+
+    /// The role may not look into the schema of the ledger.
+    pub(super) fn not_permitted(&self, role: &str) -> LedgerError {
+        let schema = self.schema();
+        let quoted = role.replace('"', "\"\"");
+        let problem = format!(
+            "{role} may not use the schema {schema}: its owner gives the right with \
+             GRANT USAGE ON SCHEMA {schema} TO \"{quoted}\", and those on its tables"
+        );
+        LedgerError::NotPermitted { doing: "open", path: self.path(), problem }
     }
 
     /// Nothing was recorded: the server could not be asked.

@@ -67,7 +67,9 @@ const CHECK_SERVER: Statement = Statement::few(
     "SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('fsync'),
             current_setting('full_page_writes'), CAST(pg_is_in_recovery() AS TEXT),
             current_setting('server_encoding'), coalesce(CAST(to_regclass('ledger') AS TEXT), ''),
-            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), '')",
+            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), ''), CAST(current_user AS TEXT),
+            CAST(coalesce((SELECT has_schema_privilege(oid, 'USAGE')
+                           FROM pg_catalog.pg_namespace WHERE nspname = $1), true) AS TEXT)",
 );
 
 const STORAGE_PROBLEMS: Statement = Statement::few(
@@ -128,7 +130,8 @@ impl PostgresEngine {
     /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
     fn check_server(&self) -> Result<bool, LedgerError> {
         let mut checked = Ok(false);
-        self.each(CHECK_SERVER, &[], &mut |row| {
+        let schema_name = self.server.schema();
+        self.each(CHECK_SERVER, &[Value::Text(schema_name)], &mut |row| {
             let refused = |problem: String| {
                 Err(LedgerError::UnsafeServer { path: self.server.path(), problem })
             };
@@ -142,6 +145,9 @@ impl PostgresEngine {
                 refused(format!("its encoding is {}, not UTF8", row.text(4)?))
             } else if row.text(3)? == "true" {
                 Err(self.server.unreachable("open", "it is a standby, which takes no writes"))
+            } else if row.text(8)? == "false" {
+                // To whoever may not look into a schema, nothing is there.
+                Err(self.server.not_permitted(row.text(7)?))
             } else if !ledger.is_empty() && schema.is_empty() {
                 let problem = "its schema has a table \"ledger\" of somebody else".to_owned();
                 Err(LedgerError::Foreign { path: self.server.path(), problem })
@@ -191,7 +197,8 @@ impl PostgresEngine {
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let doing = if locks.is_empty() { "read" } else { "write to" };
-        let (now, waits, answers) = self.server.ask(doing, async |client| {
+        let is_out_of_time = Cell::new(false);
+        let begun = self.server.ask(doing, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
             let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
@@ -204,10 +211,16 @@ impl PostgresEngine {
             );
             begun?;
             set?;
+            // Each lock came in time, and all of them together did not.
+            is_out_of_time.set(matches!(&locked, Err(e) if problem::is_cancelled(e)));
             locked?;
             let clock = clock?;
             Ok((clock.try_get::<_, i64>(0)?, clock.try_get::<_, bool>(1)?, answers))
-        })?;
+        });
+        let out_of_time = |error| {
+            if is_out_of_time.get() { self.server.out_of_time(doing) } else { error }
+        };
+        let (now, waits, answers) = begun.map_err(out_of_time)?;
         self.waits_for_standbys.set(waits);
         self.now.set(Timestamp::from_micros(now));
         self.keep(ahead, answers)
@@ -351,8 +364,11 @@ impl Engine for PostgresEngine {
                 let rows = client.query_typed_raw::<&str, [(&str, Type); 0]>(ROWS_AT_ONCE, []);
                 rows.await?.try_collect::<Vec<_>>().await
             })?;
-            if rows.is_empty() || walk(&self.server.path(), &rows, row)?.is_break() {
-                return self.server.run(statement.doing, "CLOSE walk");
+            let walked = walk(&self.server.path(), &rows, row);
+            if rows.is_empty() || !matches!(walked, Ok(ControlFlow::Continue(()))) {
+                // Also where a row made no sense: the next walk has the same name.
+                let closed = self.server.run(statement.doing, "CLOSE walk");
+                return walked.map(|_| ()).and(closed);
             }
         }
     }

@@ -45,9 +45,11 @@ pub(super) fn of(
         return LedgerError::Unreachable { doing, path, problem };
     };
     match *code {
-        SqlState::LOCK_NOT_AVAILABLE
-        | SqlState::T_R_DEADLOCK_DETECTED
-        | SqlState::T_R_SERIALIZATION_FAILURE => LedgerError::Busy { doing, path, waited },
+        SqlState::LOCK_NOT_AVAILABLE => LedgerError::Busy { doing, path, waited },
+        // Nobody has waited for that long: others wanted the same at the same time.
+        SqlState::T_R_DEADLOCK_DETECTED | SqlState::T_R_SERIALIZATION_FAILURE => {
+            LedgerError::Busy { doing, path, waited: DurationMs::ZERO }
+        }
         SqlState::DISK_FULL => LedgerError::Full { doing, path },
         SqlState::INSUFFICIENT_PRIVILEGE => LedgerError::NotPermitted { doing, path, problem },
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => {
@@ -68,6 +70,11 @@ pub(super) fn of(
         }
         _ => LedgerError::Failed { doing, path, problem },
     }
+}
+
+/// Whether the server has given a statement up, for its time or because somebody asked for it.
+pub(super) fn is_cancelled(error: &Error) -> bool {
+    error.code() == Some(&SqlState::QUERY_CANCELED)
 }
 
 /// An error of connecting.

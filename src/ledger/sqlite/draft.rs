@@ -51,6 +51,13 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Whether a run before this one has left a draft of that seed that has never had its name.
+    pub(in crate::ledger) fn was_begun(path: &Path, seed: &str) -> Result<bool, LedgerError> {
+        let mut draft = Self::at(path, seed)?;
+        draft.is_kept = true;
+        Ok(draft.temporary.symlink_metadata().is_ok_and(|found| found.nlink() == 1))
+    }
+
     fn at(path: &Path, seed: &str) -> Result<Self, LedgerError> {
         let path = place::absolute(path)?;
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {

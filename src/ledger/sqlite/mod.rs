@@ -19,7 +19,7 @@ pub(super) use connection::{
 pub(super) use draft::Draft;
 
 pub use place::mount_type;
-pub(super) use place::{side_files, unwritable};
+pub(super) use place::{LOG_ALONE, canonical, forget_draft_names, side_files, unwritable};
 
 use super::columns::nonsense;
 use super::error::LedgerError;

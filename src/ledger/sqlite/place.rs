@@ -61,6 +61,20 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, LedgerError> {
     })
 }
 
+/// The path without links and dots, as far as it is there; the rest as it is said.
+pub(in crate::ledger) fn canonical(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match known {
+        Some((above, found)) => match path.strip_prefix(above) {
+            Ok(rest) if rest.as_os_str().is_empty() => found,
+            Ok(rest) => found.join(rest),
+            Err(_) => path.clone(),
+        },
+        None => path,
+    }
+}
+
 /// The log, its index, and the journal of other modes.
 pub(in crate::ledger) fn side_files(path: &Path) -> [PathBuf; 3] {
     ["-wal", "-shm", "-journal"].map(|suffix| {
@@ -69,6 +83,10 @@ pub(in crate::ledger) fn side_files(path: &Path) -> [PathBuf; 3] {
         name.into()
     })
 }
+
+/// Why a ledger is missing whose log is not.
+pub(in crate::ledger) const LOG_ALONE: &str =
+    "only its log (-wal) is left, and is nothing without it";
 
 /// There must be a regular file.
 pub(super) fn check_file(path: &Path) -> Result<(), LedgerError> {
@@ -81,8 +99,11 @@ pub(super) fn check_file(path: &Path) -> Result<(), LedgerError> {
         }
         Ok(found) => check_names(path, &found),
         Err(error) if error.kind() == ErrorKind::NotFound => {
+            let [log, ..] = side_files(path);
             Err(missing(if path.symlink_metadata().is_ok() {
                 "it is a link to nothing"
+            } else if log.exists() {
+                LOG_ALONE
             } else if path.parent().is_some_and(|parent| !parent.exists()) {
                 "its directory is not there either"
             } else {
@@ -117,6 +138,22 @@ pub(super) fn file_id(path: &Path) -> io::Result<FileId> {
 /// How a ledger in the making is called, up to what is random.
 pub(super) fn draft_prefix(name: &OsStr) -> String {
     format!(".{}.", name.to_string_lossy())
+}
+
+/// Removes the hidden names that a run which died right after it had published a ledger has left:
+/// they are in the way once it is called otherwise.
+pub(in crate::ledger) fn forget_draft_names(path: &Path) -> io::Result<()> {
+    let (id, own) = (file_id(path)?, path.file_name().unwrap_or_default());
+    let prefix = draft_prefix(own);
+    for entry in path.parent().into_iter().map(Path::read_dir).collect::<io::Result<Vec<_>>>()? {
+        for entry in entry.flatten() {
+            let is_it = entry.metadata().is_ok_and(|it| (it.dev(), it.ino()) == id);
+            if is_it && entry.file_name().to_string_lossy().starts_with(&prefix) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A ledger has one name: SQLite finds a log by the name of its database. The hidden name that an

@@ -132,3 +132,13 @@ fn a_lost_commit_without_an_event_is_unknown() {
         }
     }
 }
+
+#[test]
+fn a_write_to_a_file_that_lost_its_name_is_unknown() {
+    let world = World::new();
+    let mut ledger = world.open();
+    std::fs::rename(&world.path, world.path.with_extension("moved")).expect("renamed");
+    let error = append(&mut ledger, "web", &[registered("web")]).expect_err("moved");
+    assert_eq!((error.code(), error.class()), ("ledger_moved", ErrorClass::Unknown));
+    assert!(ledger.is_poisoned());
+}

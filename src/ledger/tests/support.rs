@@ -9,7 +9,7 @@ use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::execution::{Acceptance, NewIntent, Submitted};
 use crate::domain::scale::intent::{ControllerMode, Fence, IntentWish, RetryPolicy, TargetBinding};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
-use crate::domain::scale::provenance::Provenance;
+use crate::domain::scale::provenance::{Provenance, WishSource};
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
 use crate::domain::scale::service::{
     Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
@@ -39,6 +39,8 @@ pub(super) fn by() -> Provenance {
         pid: 7,
         run_url: None,
         reference: None,
+        db_role: None,
+        signed_by: None,
     }
 }
 
@@ -97,6 +99,10 @@ pub(super) fn registered(service: &str) -> Event {
         fences: FenceSource::Minted,
         retry_policy: RetryPolicy::default(),
         labels: [("team".to_owned(), "grün".to_owned())].into(),
+        scaling: None,
+        declared_replicas: None,
+        quorum_required: false,
+        owner: None,
     };
     let body =
         EventBody::ServiceRegistered { registration, binding: binding(), decision: allowed() };
@@ -148,6 +154,9 @@ pub(super) fn intent(service: &str, key: &str, revision: u64, dry_run: bool) -> 
         },
         current: Some(Replicas::from(3)),
         decision: allowed(),
+        permissions: Vec::new(),
+        source: WishSource::Cli,
+        rolls_back: None,
     }
 }
 
@@ -165,6 +174,7 @@ pub(super) fn accepted(service: &str, key: &str, revision: u64, dry_run: bool) -
         created_at,
         identity_digest: record.identity_digest(),
         accepted_at: at(10),
+        consent: None,
     };
     event(10, EventBody::IntentAccepted { intent, acceptance })
 }
@@ -192,6 +202,7 @@ pub(super) fn simulated(service: &str, key: &str) -> Event {
         partly_applied: false,
         rollback_required: false,
         resource_version_after: None,
+        decision: None,
     };
     event(15, body)
 }

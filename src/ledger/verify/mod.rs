@@ -9,6 +9,7 @@ mod fold;
 mod parse;
 mod positions;
 mod projections;
+mod since;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -23,6 +24,7 @@ use crate::domain::digest::Digest;
 use fold::Fold;
 use positions::Positions;
 use projections::RowsOf;
+use since::SinceThen;
 
 /// How many findings are listed; the rest is only counted.
 pub const FINDINGS_LISTED_MAX: usize = 100;
@@ -80,6 +82,12 @@ pub enum Finding {
     /// A kept head has another hash.
     #[error("{stream}: event {sequence} is not the one that was the head once")]
     Rewritten { stream: Stream, sequence: u64 },
+    /// A kept head is of a history that a restore has given up: no damage, and lost all the same.
+    #[error(
+        "{stream}: events {first} to {last} as they were are lost: the restore that is event \
+         {restore} of the registry has put an older state in their place"
+    )]
+    GivenUp { stream: Stream, first: u64, last: u64, restore: u64 },
 }
 
 impl Finding {
@@ -99,6 +107,7 @@ impl Finding {
             Self::ProjectionDiffers { .. } => "projection_differs",
             Self::CutOff { .. } => "cut_off",
             Self::Rewritten { .. } => "rewritten",
+            Self::GivenUp { .. } => "given_up",
         }
     }
 }
@@ -116,6 +125,8 @@ pub struct Verification {
     pub findings: Vec<Finding>,
     /// How much is not as it should be.
     pub findings_count: u64,
+    /// What a restore has given up of what was kept: [`Finding::GivenUp`], a chain each.
+    pub given_up: Vec<Finding>,
 }
 
 impl Verification {
@@ -189,6 +200,7 @@ impl ReadTxn<'_> {
         }
         let mut expected = projections::Documents::default();
         let mut services = Services::default();
+        let mut since_then = SinceThen::default();
         let mut last = String::new();
         loop {
             let stream = match self.next_stream(&last) {
@@ -200,15 +212,17 @@ impl ReadTxn<'_> {
                 }
             };
             let mut heads = kept.remove(&stream).unwrap_or_default();
-            let fold = self.walk(&stream, &mut heads, &mut services.agreed, &mut found)?;
-            report_cut_off(heads.into_values(), &mut found);
+            let tracks = (&mut services.agreed, &mut since_then);
+            let fold = self.walk(&stream, &mut heads, tracks, &mut found)?;
+            since_then.cut_off(heads.into_values());
             if let Ok(Stream::Service(service)) = stream.parse() {
                 self.compare_service(&service, &fold, &mut services, &mut found)?;
             }
             expected.add(&stream, fold);
             last = stream;
         }
-        report_cut_off(kept.into_values().flat_map(BTreeMap::into_values), &mut found);
+        since_then.cut_off(kept.into_values().flat_map(BTreeMap::into_values));
+        since_then.report(self, since, &mut found)?;
         self.compare_positions(&mut found)?;
         self.compare_rest(&services, &mut found)?;
         found.executions = services.agreed.count();
@@ -220,7 +234,7 @@ impl ReadTxn<'_> {
         &self,
         stream: &str,
         heads: &mut BTreeMap<i64, &Head>,
-        agreed: &mut Positions,
+        (agreed, since_then): (&mut Positions, &mut SinceThen),
         found: &mut Verification,
     ) -> Result<Fold, LedgerError> {
         let typed: Option<Stream> = stream.parse().ok();
@@ -235,7 +249,10 @@ impl ReadTxn<'_> {
         let done = self.engine().each(sql::VERIFY_STREAM, &[Value::Text(stream)], &mut |row| {
             found.events += 1;
             match EventRow::of(row) {
-                Ok(row) => walk.step(&row, &mut chainer, heads, agreed, found),
+                Ok(row) => {
+                    walk.step(&row, &mut chainer, agreed, found);
+                    since_then.step(&row, &walk.hash, heads);
+                }
                 Err(error) => {
                     let place = format!("an event of {stream} after {}", walk.sequence);
                     found.report(Finding::Unreadable { place, problem: error.to_string() });
@@ -275,19 +292,11 @@ impl ReadTxn<'_> {
     }
 }
 
-fn report_cut_off<'h>(heads: impl Iterator<Item = &'h Head>, found: &mut Verification) {
-    for head in heads {
-        let (stream, sequence) = (head.stream.clone(), head.sequence);
-        found.report(Finding::CutOff { stream, sequence });
-    }
-}
-
 impl Walk<'_> {
     fn step(
         &mut self,
         row: &EventRow<'_>,
         chainer: &mut Chainer,
-        heads: &mut BTreeMap<i64, &Head>,
         agreed: &mut Positions,
         found: &mut Verification,
     ) {
@@ -311,12 +320,6 @@ impl Walk<'_> {
         self.hash = Digest::from_bytes(row.hash).unwrap_or(hash);
         self.sequence = sequence;
         self.position = row.position;
-        if let Some(head) = heads.remove(&sequence)
-            && head.hash != self.hash
-        {
-            let stream = head.stream.clone();
-            found.report(Finding::Rewritten { stream, sequence: head.sequence });
-        }
         match self.fold.step(row, &self.rows, agreed) {
             Ok(None) => {}
             Ok(Some(column)) => found.report(Finding::ColumnMismatch { stream, sequence, column }),

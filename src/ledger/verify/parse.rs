@@ -57,13 +57,22 @@ struct Started {
     held: HeldLease,
     call: Call,
     decision: PolicyAnswer,
+    #[serde(default)]
+    permissions: Vec<PolicyAnswer>,
     evidence: Option<Evidence>,
 }
 
 impl From<Started> for (String, EventBody) {
     fn from(it: Started) -> Self {
-        let Started { event, execution_key, held, call, decision, evidence } = it;
-        (event, EventBody::AttemptStarted { execution_key, held, call, decision, evidence })
+        let body = EventBody::AttemptStarted {
+            execution_key: it.execution_key,
+            held: it.held,
+            call: it.call,
+            decision: it.decision,
+            permissions: it.permissions,
+            evidence: it.evidence,
+        };
+        (it.event, body)
     }
 }
 
@@ -80,6 +89,8 @@ struct Recorded {
     partly_applied: bool,
     rollback_required: bool,
     resource_version_after: Option<TargetResourceVersion>,
+    #[serde(default)]
+    decision: Option<PolicyAnswer>,
 }
 
 impl From<Recorded> for (String, EventBody) {
@@ -94,6 +105,7 @@ impl From<Recorded> for (String, EventBody) {
             partly_applied: it.partly_applied,
             rollback_required: it.rollback_required,
             resource_version_after: it.resource_version_after,
+            decision: it.decision,
         };
         (it.event, body)
     }

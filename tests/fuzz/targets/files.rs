@@ -8,12 +8,14 @@ use scalectl::actuator::calls::{CallEnd, CallProof, CallSight, look};
 use scalectl::actuator::error::{BindingError, CallError};
 use scalectl::actuator::protocol::PROTOCOL;
 use scalectl::adapters::local::{self, LocalConfig};
+use scalectl::cli::config::Config;
 use scalectl::domain::id::{ActuatorName, CallId, LedgerId};
 use scalectl::domain::time::DurationMs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn directory() -> TempDir {
+/// A directory that goes with whoever holds it.
+pub fn directory() -> TempDir {
     tempfile::Builder::new().prefix("scalectl-fuzz-").tempdir().expect("a directory")
 }
 
@@ -150,4 +152,81 @@ fn answer(state_dir: &Path, line: &str) -> Value {
     let said: Value = serde_json::from_slice(&stdout).expect("one JSON document");
     assert_eq!(said["protocol"], PROTOCOL);
     said
+}
+
+/// `config.toml`: a name that is taken stands for one text, and the file has no other member.
+pub fn config_toml(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let config = match Config::read(text) {
+        Ok(config) => config,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return false;
+        }
+    };
+    // Line by line: only the table of names and what is in it.
+    let named = config.ledger("prod");
+    let says = |line: &str| line.contains("prod") || line.contains('\\');
+    assert!(named.is_none() || text.lines().any(says), "{named:?} out of nothing");
+    let has = |word: &str| text.contains(word) || text.contains('\\');
+    let is_empty = text.lines().all(|line| {
+        let line = line.trim_matches([' ', '\t', '\r', '\u{feff}']);
+        line.is_empty() || line.starts_with('#')
+    });
+    assert!(is_empty || has("ledgers"), "another member was taken: {text:?}");
+    if let Some(place) = named.filter(|place| !place.contains(['\\', '\n', '"', '\''])) {
+        assert!(has(place), "{place:?} is not in the text");
+        // The same out of a file of one line.
+        let text = format!("ledgers = {{ prod = {} }}", toml_text(place));
+        let again = Config::read(&text).expect("it is read again");
+        assert_eq!(again.ledger("prod"), Some(place), "{text}");
+    }
+    named.is_some()
+}
+
+/// A text as TOML has it: as JSON, but for DEL, which it wants escaped.
+fn toml_text(text: &str) -> String {
+    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// A slot of `local`: it counts as one replica exactly where it names a process that lives, by all
+/// of its members; here the only one that can be named is this process, as `PID`, `TICKS`, `BOOT`
+/// and `SPACE` in the text.
+pub fn local_slot(data: &[u8]) -> bool {
+    let own = scalectl::actuator::host::pid();
+    let ticks = scalectl::actuator::host::start_ticks().expect("proc");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("proc");
+    let boot = boot.trim();
+    let space = fs::read_link("/proc/self/ns/pid").expect("proc");
+    let space = space.to_str().expect("UTF-8");
+    let data = String::from_utf8_lossy(data)
+        .replace("PID", &own.to_string())
+        .replace("TICKS", &ticks.to_string())
+        .replace("BOOT", boot)
+        .replace("SPACE", space);
+    let home = directory();
+    let workload = home.path().join("web");
+    fs::create_dir(&workload).expect("made");
+    fs::write(workload.join("slot-0"), &data).expect("written");
+    let target = r#"{"cluster_id":"local","runtime_id":"processes","workload_id":"web"}"#;
+    let line = format!(r#"{{"protocol":"{PROTOCOL}","op":"inspect","target":{target}}}"#);
+    let said = answer(home.path(), &line);
+    let record = serde_json::from_str::<Value>(&data).unwrap_or_default();
+    let identity = &record["identity"];
+    let host = &identity["host"];
+    if said.get("error").is_some() {
+        // Another process namespace of this boot: nobody can tell from here.
+        assert!(host["boot_id"] == boot && host["pid_namespace"] != space, "{said}");
+        return false;
+    }
+    let count = said["replicas"].as_u64().expect("a count");
+    let has_state = ["running", "stopping"].iter().any(|state| record["state"] == **state);
+    let is_own = identity["pid"] == own
+        && identity["start_ticks"] == ticks
+        && host["boot_id"] == boot
+        && host["pid_namespace"] == space;
+    if count > 0 {
+        assert!(count == 1 && has_state && is_own, "{count} replicas by {data}");
+    }
+    count > 0
 }

@@ -158,6 +158,9 @@ fn answers(engine: &PolicyEngine) -> Vec<(bool, Vec<String>)> {
                 reason: Some("release 418".to_owned()),
                 controller: None,
                 os_user: Some(user.to_owned()),
+                db_role: None,
+                signed_by: None,
+                recent: None,
                 at: "2026-03-02T08:30:00Z".parse().expect("an instant"),
             };
             let answer = engine.answer(&query);

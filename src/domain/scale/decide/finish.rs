@@ -10,6 +10,7 @@ use crate::domain::scale::command::CallEnd;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::observation::{Reading, Source};
+use crate::domain::scale::policy::PolicyAnswer;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail, ResultState};
 use crate::domain::scale::service::OnUnknown;
@@ -30,6 +31,8 @@ pub(super) struct Ended {
     pub(super) ended_at: Timestamp,
     pub(super) rollback_required: bool,
     pub(super) resource_version_after: Option<TargetResourceVersion>,
+    /// What policy said of a person whose word it is.
+    pub(super) decision: Option<PolicyAnswer>,
 }
 
 pub(super) fn end_call(
@@ -68,6 +71,7 @@ pub(super) fn end_call(
                 ended_at: ended_at.unwrap_or(draft.now),
                 rollback_required: *rollback_required,
                 resource_version_after: resource_version_after.clone(),
+                decision: None,
             };
             Ok(finish(draft, execution, ended.attempt, end))
         }
@@ -82,6 +86,7 @@ pub(super) fn end_call(
                 ended_at: ended_at.unwrap_or(draft.now),
                 rollback_required: false,
                 resource_version_after: None,
+                decision: None,
             };
             Ok(finish(draft, execution, ended.attempt, end))
         }
@@ -255,11 +260,17 @@ pub(super) fn finish(
         ResultSource::Call
         | ResultSource::NotStarted
         | ResultSource::Simulation
+        | ResultSource::Adopted
         | ResultSource::Lookup => Source::Actuator,
     };
     let observation = cause.map(|cause| EventBody::ObservationRecorded {
         execution_key: key.clone(),
-        observation: draft.observation(execution, &end.result, source, end.result.detail.as_str()),
+        observation: draft.observation(
+            &execution.intent.wish,
+            &end.result,
+            source,
+            end.result.detail.as_str(),
+        ),
         cause: Some(cause),
     });
     let result = EventBody::ResultRecorded {
@@ -272,6 +283,7 @@ pub(super) fn finish(
         partly_applied,
         rollback_required: end.rollback_required,
         resource_version_after: end.resource_version_after,
+        decision: end.decision,
     };
     draft.done(std::iter::once(result).chain(observation).collect())
 }

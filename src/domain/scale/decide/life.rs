@@ -7,7 +7,7 @@ use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::gates::registered;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::{CLOCK_SKEW_MAX, FenceSource};
@@ -28,37 +28,18 @@ pub(super) fn accept_clock(
     };
 
     // Allowed now?
-    let decision = may_administer(draft, service)?;
+    let decision = draft.may_administer(
+        PolicyAction::Administer,
+        service.as_str(),
+        None,
+        Some(reason.as_str()),
+    )?;
 
     let accepted = EventBody::ClockAccepted { mark, reason: reason.clone(), decision };
     let under_way = draft.state.executions.values().filter(|it| !it.phase.is_finished());
     let brought_back =
         under_way.map(|it| EventBody::ExecutionClockAccepted { execution_key: it.key().clone() });
     Ok(draft.done(std::iter::once(accepted).chain(brought_back).collect()))
-}
-
-fn may_administer(draft: &Draft<'_>, service: &ServiceName) -> Result<PolicyAnswer, Rejection> {
-    let context = draft.context;
-    let answer = context.policy.answer(&PolicyQuery {
-        actor: context.by.actor.to_string(),
-        action: PolicyAction::Administer,
-        resource: PolicyResource::Ledger { id: context.ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: context.source.to_owned(),
-        reason: None,
-        controller: None,
-        os_user: Some(context.by.os_user.clone()),
-        at: draft.now,
-    });
-    if answer.allowed {
-        return Ok(answer);
-    }
-    Err(Rejection::Denied {
-        actor: context.by.actor.to_string(),
-        subject: service.to_string(),
-        answer: Box::new(answer),
-    })
 }
 
 /// Goes on above every fence of the lost history. A call that the copy shows under way has ended

@@ -4,7 +4,10 @@
 //! succeed* — events. Nothing here reads a clock, a disk or a child; what those said is in the
 //! command.
 
+mod adopt;
+mod authority;
 mod changed;
+mod consent;
 mod finish;
 mod lease;
 mod life;
@@ -13,6 +16,7 @@ mod put;
 mod service;
 mod settle;
 mod start;
+mod tick;
 
 pub use changed::is_partly_applied;
 pub use finish::held_to_the_wish;
@@ -24,12 +28,17 @@ use super::attempt::Pending;
 use super::command::{Command, Context};
 use super::event::{Event, EventBody};
 use super::execution::{Execution, FailureCause};
+use super::gates::service_resource;
+use super::intent::IntentWish;
 use super::observation::{Observation, ObservationStatus, Source};
+use super::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use super::provenance::WishSource;
 use super::rejection::Rejection;
 use super::result::{ActuationResult, Detail};
-use super::service::{CLOCK_SKEW_MAX, OnUnknown};
+use super::service::{CLOCK_SKEW_MAX, OnUnknown, Registration};
 use super::state::ServiceState;
-use crate::domain::id::{ExecutionKey, ObservationId};
+use super::tick::Evaluation;
+use crate::domain::id::{ControllerId, ExecutionKey, ObservationId};
 use crate::domain::time::Timestamp;
 
 /// What a command comes to, where it is not refused.
@@ -39,6 +48,8 @@ pub struct Decision {
     pub events: Vec<Event>,
     /// How to say it.
     pub reply: Reply,
+    /// What a tick came to.
+    pub evaluation: Option<Box<Evaluation>>,
 }
 
 /// How a decision is said.
@@ -54,6 +65,8 @@ pub enum Reply {
     StaleReading,
     /// The result came too late to be applied, and is kept as evidence.
     Late,
+    /// A tick has looked: what it came to is beside the events.
+    Evaluated,
 }
 
 /// Decides one command on one service.
@@ -73,10 +86,7 @@ pub fn decide(
     };
     let draft = Draft { state, context, now, asked_at };
     match command {
-        Command::RegisterService { registration, binding, expected, target_holder } => {
-            let holder = target_holder.as_ref();
-            service::register(&draft, registration, binding.as_ref(), *expected, holder)
-        }
+        Command::RegisterService(ask) => service::register(&draft, ask),
         Command::BindTarget {
             service,
             reading,
@@ -118,9 +128,12 @@ pub fn decide(
         Command::RecordFence { key, attempt, before } => {
             finish::record_fence(&draft, key, *attempt, before.as_ref())
         }
-        Command::Settle { key, settlement } => settle::settle(&draft, key, settlement),
+        Command::Settle { key, settlement, authorization } => {
+            settle::settle(&draft, key, settlement, authorization.as_ref())
+        }
         Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
         Command::AcceptClock { service, reason } => life::accept_clock(&draft, service, reason),
+        Command::Authority(command) => authority::decide(&draft, command),
         Command::Restore { incarnation, lost } => Ok(life::restore(&draft, *incarnation, lost)),
     }
 }
@@ -163,7 +176,44 @@ impl Draft<'_> {
         Decision {
             events: bodies.into_iter().map(|body| self.event(body)).collect(),
             reply: Reply::Done,
+            evaluation: None,
         }
+    }
+
+    /// Whether policy lets the caller change the ledger itself, for the sake of `subject`.
+    fn may_administer(
+        &self,
+        action: PolicyAction,
+        subject: &str,
+        controller: Option<&ControllerId>,
+        reason: Option<&str>,
+    ) -> Result<PolicyAnswer, Rejection> {
+        let resource = PolicyResource::Ledger { id: self.context.ledger_id.to_string() };
+        let by = self.context.by;
+        let mut query = PolicyQuery::of(by, action, resource, WishSource::Cli, self.now);
+        query.controller = controller.cloned();
+        query.reason = reason.map(str::to_owned);
+        self.permitted(&query, subject.to_owned())
+    }
+
+    /// The question whether the caller may do something about a service.
+    fn about(&self, action: PolicyAction, registration: &Registration) -> PolicyQuery {
+        let resource = service_resource(registration, self.context);
+        let by = self.context.by;
+        let mut query = PolicyQuery::of(by, action, resource, WishSource::Cli, self.now);
+        query.controller = Some(registration.writer.clone());
+        query.recent = self.context.recent;
+        query
+    }
+
+    /// The answer of the policy where it is yes, and the refusal where it is no.
+    fn permitted(&self, query: &PolicyQuery, subject: String) -> Result<PolicyAnswer, Rejection> {
+        let answer = self.context.policy.answer(query);
+        if answer.allowed {
+            return Ok(answer);
+        }
+        let actor = query.actor.clone();
+        Err(Rejection::Denied { actor, subject, answer: Box::new(answer) })
     }
 
     fn execution(&self, key: &ExecutionKey) -> Result<&Execution, Rejection> {
@@ -185,17 +235,17 @@ impl Draft<'_> {
     /// The one terminal record of a key, from the result that it rests on.
     fn observation(
         &self,
-        execution: &Execution,
+        wish: &IntentWish,
         result: &ActuationResult,
         source: Source,
         detail: &str,
     ) -> Observation {
         Observation {
-            observation_id: ObservationId::derived("observation", execution.key().as_str()),
-            execution_key: execution.key().clone(),
-            intent_id: execution.intent.wish.intent_id.clone(),
-            intent_revision: execution.revision(),
-            target: execution.intent.wish.target.clone(),
+            observation_id: ObservationId::derived("observation", wish.execution_key.as_str()),
+            execution_key: wish.execution_key.clone(),
+            intent_id: wish.intent_id.clone(),
+            intent_revision: wish.intent_revision,
+            target: wish.target.clone(),
             status: ObservationStatus::of(result),
             scaled: result.scaled(),
             observed_replicas: result.observed_replicas(),
@@ -220,21 +270,27 @@ impl Draft<'_> {
             phase: Box::new(execution.phase.clone()),
             why: "it has no result",
         })?;
+        let wish = &execution.intent.wish;
         Ok(EventBody::ObservationRecorded {
             execution_key: execution.key().clone(),
-            observation: self.observation(execution, &recorded.result, Source::Actuator, detail),
+            observation: self.observation(wish, &recorded.result, Source::Actuator, detail),
             cause: Some(cause),
         })
     }
 }
 
+/// Nothing changes.
+fn nothing(reply: Reply) -> Decision {
+    Decision { events: Vec::new(), reply, evaluation: None }
+}
+
 /// The stored answer: nothing changes.
 fn replayed() -> Decision {
-    Decision { events: Vec::new(), reply: Reply::Replayed }
+    nothing(Reply::Replayed)
 }
 
 fn unchanged() -> Decision {
-    Decision { events: Vec::new(), reply: Reply::Unchanged }
+    nothing(Reply::Unchanged)
 }
 
 fn wrong_state(execution: &Execution, why: &'static str) -> Rejection {

@@ -1,7 +1,7 @@
 //! Confirming a result: by readings, or, where nobody can read, by the actuator's own word.
 
 use super::settle::verdict_of;
-use super::{Decision, Draft, Reply, in_progress, outcome_unknown, replayed, wrong_state};
+use super::{Decision, Draft, Reply, in_progress, nothing, outcome_unknown, replayed, wrong_state};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::ResultSource;
 use crate::domain::scale::event::EventBody;
@@ -20,7 +20,7 @@ pub(super) fn observe(
     if let Some((_, began_after_serial)) = reading
         && *began_after_serial != draft.state.head.reading_serial
     {
-        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+        return Ok(nothing(Reply::StaleReading));
     }
     match &execution.phase {
         Phase::Succeeded | Phase::Observed => confirm(draft, execution, reading),
@@ -84,6 +84,7 @@ fn confirm(
             ResultSource::Call
             | ResultSource::NotStarted
             | ResultSource::Simulation
+            | ResultSource::Adopted
             | ResultSource::Lookup => {
                 if was_read {
                     Source::Reading
@@ -93,7 +94,8 @@ fn confirm(
             }
         };
         let detail = format!("{matched} of {required} readings agree");
-        let observation = draft.observation(execution, &recorded.result, source, &detail);
+        let observation =
+            draft.observation(&execution.intent.wish, &recorded.result, source, &detail);
         events.push(EventBody::ObservationRecorded {
             execution_key: execution.key().clone(),
             observation,

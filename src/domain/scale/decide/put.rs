@@ -1,20 +1,20 @@
 //! Putting a wish, and taking it back.
 
-use super::{Decision, Draft, replayed, unchanged, wrong_state};
+use super::{Decision, Draft, in_progress, outcome_unknown, replayed, unchanged, wrong_state};
 use crate::domain::canonical::canonical_json;
 use crate::domain::id::{ExecutionKey, FenceToken, IntentId, IntentRevision, LeaseEpoch, LeaseId};
 use crate::domain::scale::attempt::Base;
 use crate::domain::scale::command::{PutForm, PutIntent};
+use crate::domain::scale::consent::{Asked, Consent};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{
     Acceptance, Execution, FailureCause, NewIntent, Phase, Submitted,
 };
 use crate::domain::scale::gates::{self, fresh_count, in_flight, registered};
 use crate::domain::scale::intent::{Fence, IntentWish, minted_intent_id, minted_simulation_id};
-use crate::domain::scale::policy::PolicyAnswer;
 use crate::domain::scale::rejection::{Difference, Rejection};
 use crate::domain::scale::result::Detail;
-use crate::domain::scale::service::{Binding, Registration};
+use crate::domain::scale::service::Registration;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
 
@@ -58,24 +58,123 @@ pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Reject
     }
 
     // Allowed now?
+    let undone = undone_by(draft, put)?;
     let reports = gates::of_put(draft.state, put, draft.context, draft.now);
-    if let Some(rejection) = reports.first_refusal() {
-        return Err(rejection.clone());
-    }
-    let decision = reports.decision.expect("BUG: gate 13 was walked");
-
+    let proposal = match reports.first_refusal() {
+        None => None,
+        // The last word is a colleague's, and every other gate is open.
+        Some(Rejection::ApprovalRequired { until, .. }) => Some(*until),
+        Some(rejection) => return Err(rejection.clone()),
+    };
     // From here it must succeed.
-    let (registration, binding) = registered(draft.state, &put.service)?;
-    let (intent, acceptance) = accept(draft, put, registration, binding, decision)?;
+    let intent_of = accept(draft, put, &reports)?;
+    let events = match proposal {
+        Some(until) => propose(draft, put, intent_of, &reports, until),
+        None => accepted(draft, put, intent_of)?,
+    };
+    Ok(draft.done(undone.into_iter().chain(events).collect()))
+}
 
+/// Ends the waiting wishes, and lets this one be carried out.
+fn accepted(
+    draft: &Draft<'_>,
+    put: &PutIntent,
+    (intent, acceptance): (NewIntent, Acceptance),
+) -> Result<Vec<EventBody>, Rejection> {
     let mut events = Vec::new();
     if !put.dry_run {
-        for other in draft.state.executions.values().filter(|other| other.is_live()) {
-            events.extend(ended_by_acceptance(draft, other, &intent.wish)?);
+        events = ended_for(draft, &intent.wish, put.rolls_back.as_ref())?;
+    }
+    let pinned = put.pin_until.map(|until| EventBody::OverrideSet {
+        execution_key: put.key().clone(),
+        replicas: put.desired(),
+        until,
+        decision: intent.decision.clone(),
+    });
+    events.push(EventBody::IntentAccepted { intent, acceptance });
+    events.extend(pinned);
+    Ok(events)
+}
+
+/// What the acceptance of a wish ends.
+pub(super) fn ended_for(
+    draft: &Draft<'_>,
+    newer: &IntentWish,
+    undone: Option<&ExecutionKey>,
+) -> Result<Vec<EventBody>, Rejection> {
+    let mut events = Vec::new();
+    let others = draft.state.executions.values().filter(|other| {
+        let key = other.key();
+        other.is_live() && *key != newer.execution_key && Some(key) != undone
+    });
+    for other in others {
+        events.extend(ended_by_acceptance(draft, other, newer)?);
+    }
+    Ok(events)
+}
+
+/// Asks a colleague. A proposal ends only older proposals.
+fn propose(
+    draft: &Draft<'_>,
+    put: &PutIntent,
+    (intent, acceptance): (NewIntent, Acceptance),
+    reports: &gates::Reports,
+    until: Timestamp,
+) -> Vec<EventBody> {
+    let older = draft
+        .state
+        .executions
+        .values()
+        .filter(|other| other.is_live() && matches!(other.phase, Phase::Proposed { .. }));
+    let mut events: Vec<EventBody> = older
+        .map(|other| EventBody::IntentSuperseded {
+            execution_key: other.key().clone(),
+            by: intent.wish.intent_revision,
+            outcome: None,
+        })
+        .collect();
+    let is_minted = matches!(&put.form, PutForm::Flags { fence: None, .. });
+    let asked = Asked {
+        valid_for: put.valid_for(),
+        given: (!is_minted).then_some((acceptance.fence, acceptance.created_at)),
+        refused: reports.refused.clone().expect("BUG: gate 14 has seen what policy refused"),
+        base: intent.current.expect("BUG: gate 14 has seen a count"),
+    };
+    events.push(EventBody::IntentProposed { intent, until, asked });
+    events
+}
+
+/// The end of the failed wish that this one undoes. What has ended already stays as it is; what
+/// nobody knows the outcome of cannot be undone.
+fn undone_by(draft: &Draft<'_>, put: &PutIntent) -> Result<Option<EventBody>, Rejection> {
+    let Some(key) = &put.rolls_back else {
+        return Ok(None);
+    };
+    let undone = draft.execution(key)?;
+    let is_foreign = undone.intent.service != put.service;
+    match &undone.phase {
+        _ if is_foreign || !undone.is_live() => {
+            Err(wrong_state(undone, "it is not a live intent of this service"))
+        }
+        Phase::Failed { .. } => {
+            draft.check_own(undone, put.supersede)?;
+            let detail = format!("rolled back by {}", put.key());
+            draft.failure_end(undone, FailureCause::Abandoned, &detail).map(Some)
+        }
+        Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Superseded { outcome: Some(_), .. } => Ok(None),
+        Phase::Started { .. } => Err(in_progress(undone)),
+        Phase::RecoveryPending { pending } => Err(outcome_unknown(draft, undone, pending)),
+        Phase::Proposed { .. }
+        | Phase::Accepted
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { outcome: None, .. } => {
+            Err(wrong_state(undone, "it has changed nothing: there is nothing to undo"))
         }
     }
-    events.push(EventBody::IntentAccepted { intent, acceptance });
-    Ok(draft.done(events))
 }
 
 /// What the key of a put answers, before any gate: the stored answer where it names the same wish,
@@ -160,10 +259,10 @@ fn differences(stored: &Execution, put: &PutIntent) -> Vec<Difference> {
 fn accept(
     draft: &Draft<'_>,
     put: &PutIntent,
-    registration: &Registration,
-    binding: &Binding,
-    decision: PolicyAnswer,
+    reports: &gates::Reports,
 ) -> Result<(NewIntent, Acceptance), Rejection> {
+    let (registration, binding) = registered(draft.state, &put.service)?;
+    let decision = reports.decision.clone().expect("BUG: gate 13 was walked");
     let (wish, fence, created_at, retry_policy) = match &put.form {
         PutForm::Record(record) => {
             let (wish, fence, created_at) = (**record).clone().into_parts();
@@ -197,7 +296,9 @@ fn accept(
         }
     };
     let identity_digest = wish.clone().accepted(fence.clone(), created_at).identity_digest();
-    let acceptance = Acceptance { fence, created_at, identity_digest, accepted_at: draft.now };
+    let consent = put.authorization.clone().map(|id| Consent::BreakGlass { authorization_id: id });
+    let acceptance =
+        Acceptance { fence, created_at, identity_digest, accepted_at: draft.now, consent };
     let submitted =
         Submitted { whole_record: matches!(put.form, PutForm::Record(_)), retry_policy };
     let intent = NewIntent {
@@ -206,21 +307,20 @@ fn accept(
         dry_run: put.dry_run,
         submitted,
         terms: registration.terms.clone(),
-        base: Base {
-            target_uid: binding.target_uid.clone(),
-            target_resource_version: binding.target_resource_version.clone(),
-            generation: binding.generation,
-            replicas: binding.known_replicas(),
-            outdated: binding.outdated.version,
-        },
-        behind: in_flight(draft.state, draft.now).map(Execution::revision),
+        base: Base::of(binding),
+        behind: in_flight(draft.state, draft.now)
+            .filter(|other| Some(other.key()) != put.rolls_back.as_ref())
+            .map(Execution::revision),
         current: fresh_count(&draft.state.head, draft.now),
         decision,
+        permissions: reports.permissions(),
+        source: put.source,
+        rolls_back: put.rolls_back.clone(),
     };
     Ok((intent, acceptance))
 }
 
-fn mint_fence(
+pub(super) fn mint_fence(
     draft: &Draft<'_>,
     registration: &Registration,
     given: Option<(LeaseEpoch, FenceToken)>,

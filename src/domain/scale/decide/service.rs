@@ -1,21 +1,18 @@
 //! Registering a service, and recording what its target is.
 
-use super::{Decision, Draft, Reply, unchanged};
-use crate::domain::id::{ServiceName, TargetUid, UnitRevision};
+use super::{Decision, Draft, Reply, nothing, unchanged};
+use crate::domain::id::{AuthorizationId, ServiceName, TargetUid, UnitRevision};
+use crate::domain::scale::command::RegisterService;
+use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::gates::{moved, registered};
 use crate::domain::scale::observation::Reading;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
 use crate::domain::scale::rejection::{Rejection, TargetPart};
-use crate::domain::scale::service::{Binding, Registration};
+use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
 
-pub(super) fn register(
-    draft: &Draft<'_>,
-    wanted: &Registration,
-    binding: Option<&Binding>,
-    expected: Option<u64>,
-    holder: Option<&ServiceName>,
-) -> Result<Decision, Rejection> {
+pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decision, Rejection> {
+    let (wanted, binding) = (&ask.registration, ask.binding.as_ref());
     let head = &draft.state.head;
     let actual = head.registration.as_ref().map_or(0, |r| r.unit_revision.get());
     let service = &wanted.service;
@@ -34,8 +31,11 @@ pub(super) fn register(
         )));
     }
 
+    check_scaling(wanted)?;
+
     // Already there? Equal settings change nothing, whatever was expected of the revision.
-    if let Some(existing) = &head.registration {
+    if let Some(existing) = head.registration.as_ref().filter(|_| head.authority.retired.is_none())
+    {
         let same = Registration { unit_revision: existing.unit_revision, ..wanted.clone() };
         if same == *existing {
             return Ok(unchanged());
@@ -43,16 +43,27 @@ pub(super) fn register(
     }
 
     // Allowed now?
-    if let Some(expected) = expected.filter(|expected| *expected != actual) {
+    if let Some(expected) = ask.expected.filter(|expected| *expected != actual) {
         return Err(Rejection::StaleUnitRevision { service: service.clone(), expected, actual });
     }
     if let Some(existing) = &head.registration {
+        // The owner of a count is changed on purpose, with a baseline.
+        if existing.mode != wanted.mode && head.authority.retired.is_none() {
+            return Err(Rejection::ModeMismatch {
+                service: service.clone(),
+                registered: existing.mode.as_str(),
+                submitted: wanted.mode.as_str(),
+            });
+        }
         check_not_in_flight(draft, existing, wanted)?;
         check_same_uid(draft, existing, wanted, binding)?;
     }
     let bound = binding.or(head.binding.as_ref());
-    check_not_taken(service, bound.map(|binding| &binding.target_uid), holder)?;
-    let decision = may_register(draft, wanted)?;
+    check_not_taken(service, bound.map(|binding| &binding.target_uid), ask.target_holder.as_ref())?;
+    let decision = match &ask.authorization {
+        Some(authorization) => may_raise(draft, head.registration.as_ref(), wanted, authorization)?,
+        None => may_register(draft, wanted)?,
+    };
     let binding = bound.cloned().ok_or_else(|| {
         Rejection::Contradiction(format!("nobody has said what the target of {service} is"))
     })?;
@@ -61,6 +72,36 @@ pub(super) fn register(
 
     let registration = Registration { unit_revision, ..wanted.clone() };
     Ok(draft.done(vec![EventBody::ServiceRegistered { registration, binding, decision }]))
+}
+
+/// The bounds of a scaling spec, and what cannot go together.
+pub(super) fn check_scaling(wanted: &Registration) -> Result<(), Rejection> {
+    let service = &wanted.service;
+    let contradiction = |text: String| Err(Rejection::Contradiction(text));
+    if let Some(scaling) = &wanted.scaling {
+        if let Err(error) = scaling.check(wanted) {
+            return contradiction(format!("scaling of {service}: {error}"));
+        }
+        if let Some(declared) = wanted.declared_replicas {
+            return contradiction(format!(
+                "{service} is scaled by {}, and {declared} replicas are declared: one or the other",
+                scaling.signal.name
+            ));
+        }
+    }
+    if let Some(declared) = wanted.declared_replicas
+        && !(wanted.min_replicas..=wanted.max_replicas).contains(&declared)
+    {
+        return contradiction(format!(
+            "{declared} replicas are declared for {service}, which may have {} to {}",
+            wanted.min_replicas, wanted.max_replicas
+        ));
+    }
+    // A quorum is a membership that people manage, not a count that an autoscaler moves.
+    if wanted.quorum_required && wanted.mode == RegisteredMode::ExternalHpa {
+        return contradiction(format!("{service} needs a quorum, and an HPA knows none"));
+    }
+    Ok(())
 }
 
 /// A target has one writer, so it has one service.
@@ -128,27 +169,37 @@ fn check_same_uid(
 }
 
 fn may_register(draft: &Draft<'_>, wanted: &Registration) -> Result<PolicyAnswer, Rejection> {
-    let context = draft.context;
-    let answer = context.policy.answer(&PolicyQuery {
-        actor: context.by.actor.to_string(),
-        action: PolicyAction::Register,
-        resource: PolicyResource::Ledger { id: context.ledger_id.to_string() },
-        desired: None,
-        current: None,
-        source: context.source.to_owned(),
-        reason: None,
-        controller: Some(wanted.writer.clone()),
-        os_user: Some(context.by.os_user.clone()),
-        at: draft.now,
+    let (subject, writer) = (wanted.service.as_str(), Some(&wanted.writer));
+    draft.may_administer(PolicyAction::Register, subject, writer, None)
+}
+
+/// A broken glass lets the upper bound be raised, to what it says, and nothing else.
+fn may_raise(
+    draft: &Draft<'_>,
+    existing: Option<&Registration>,
+    wanted: &Registration,
+    authorization_id: &AuthorizationId,
+) -> Result<PolicyAnswer, Rejection> {
+    let refused = |why| Rejection::NotAuthorized {
+        service: wanted.service.clone(),
+        authorization_id: authorization_id.clone(),
+        why,
+    };
+    let open = draft.state.head.authorizations.get(authorization_id);
+    let open = open.ok_or_else(|| refused(Unauthorized::NoSuch))?;
+    let raised = existing.map(|existing| Registration {
+        max_replicas: wanted.max_replicas,
+        unit_revision: wanted.unit_revision,
+        ..existing.clone()
     });
-    if answer.allowed {
-        return Ok(answer);
+    let is_for_this = open.authorization.raises_max_to == Some(wanted.max_replicas)
+        && raised.as_ref() == Some(wanted)
+        && open.is_open(draft.now);
+    if is_for_this {
+        Ok(open.authorization.decision.clone())
+    } else {
+        Err(refused(Unauthorized::OtherCount))
     }
-    Err(Rejection::Denied {
-        actor: context.by.actor.to_string(),
-        subject: wanted.service.to_string(),
-        answer: Box::new(answer),
-    })
 }
 
 /// What was recorded when a reading began.
@@ -166,7 +217,7 @@ pub(super) fn bind(
     holder: Option<&ServiceName>,
 ) -> Result<Decision, Rejection> {
     let (registration, bound) = registered(draft.state, service)?;
-    let stale = || Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+    let stale = || Ok(nothing(Reply::StaleReading));
     // What was read before the newest result or reading was recorded is older than what is bound.
     if began.serial != draft.state.head.reading_serial {
         return stale();
@@ -204,7 +255,7 @@ pub(super) fn bind(
     if events.is_empty() { Ok(unchanged()) } else { Ok(draft.done(events)) }
 }
 
-fn check_nothing_in_flight(
+pub(super) fn check_nothing_in_flight(
     draft: &Draft<'_>,
     registration: &Registration,
 ) -> Result<(), Rejection> {

@@ -5,16 +5,18 @@
 
 use super::changed::{PARTLY_APPLIED, is_count_before, is_untouched};
 use super::finish::{Ended, failure, finish, held_to_the_wish, is_answer_to, pending_of};
-use super::{Decision, Draft, Reply, deduplicates, outcome_unknown, replayed, wrong_state};
-use crate::domain::id::{ExecutionKey, Replicas};
+use super::{
+    Decision, Draft, Reply, deduplicates, nothing, outcome_unknown, replayed, wrong_state,
+};
+use crate::domain::id::{AuthorizationId, ExecutionKey, Replicas};
 use crate::domain::scale::attempt::Pending;
-use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::command::Settlement;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::gates::{registered, service_resource};
+use crate::domain::scale::gates::{authorized, registered};
 use crate::domain::scale::intent::Reason;
 use crate::domain::scale::observation::{Reading, ReadingVerdict};
-use crate::domain::scale::policy::{PolicyAction, PolicyQuery};
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
 use crate::domain::scale::service::{ConvergeOn, OnUnknown};
@@ -23,6 +25,7 @@ pub(super) fn settle(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     settlement: &Settlement,
+    authorization: Option<&AuthorizationId>,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
     let Some(pending) = pending_of(execution)? else {
@@ -37,8 +40,9 @@ pub(super) fn settle(
         settlement,
         Settlement::AttestedApplied { .. } | Settlement::AttestedNotApplied { .. }
     );
+    let mut said = None;
     if by_person {
-        check_may_settle(draft, execution, settlement)?;
+        said = Some(check_may_settle(draft, execution, settlement, authorization)?);
     } else if execution.intent.terms.on_unknown == OnUnknown::Halt {
         return Err(outcome_unknown(draft, execution, pending));
     }
@@ -52,7 +56,7 @@ pub(super) fn settle(
         });
     }
     if !began_after_quiet(execution, pending, settlement) {
-        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+        return Ok(nothing(Reply::StaleReading));
     }
     let (reading, result) = match settled_result(draft, execution, pending, settlement)? {
         Settled::Result { reading, result } => (reading, result),
@@ -61,21 +65,27 @@ pub(super) fn settle(
             return Ok(draft.done(vec![reading_event(key, reading, verdict)]));
         }
         Settled::StaleReading => {
-            return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+            return Ok(nothing(Reply::StaleReading));
         }
     };
     let end = Ended {
         result: held_to_the_wish(execution, &result),
-        source: Command::settlement_source(settlement),
+        source: settlement.source(),
         ended_at: pending.ended_at.unwrap_or(draft.now),
         rollback_required: false,
         resource_version_after: None,
+        decision: said,
     };
     let mut decision = finish(draft, execution, pending.call.attempt, end);
     if let Some(reading) = reading {
         let verdict = verdict_of(execution, &reading);
         let event = draft.event(reading_event(key, reading, verdict));
         decision.events.insert(0, event);
+    }
+    if let Some(authorization_id) = authorization.filter(|_| by_person).cloned() {
+        let execution_key = key.clone();
+        let used = EventBody::AuthorizationUsed { authorization_id, execution_key };
+        decision.events.insert(0, draft.event(used));
     }
     Ok(decision)
 }
@@ -234,7 +244,8 @@ fn check_may_settle(
     draft: &Draft<'_>,
     execution: &Execution,
     settlement: &Settlement,
-) -> Result<(), Rejection> {
+    authorization: Option<&AuthorizationId>,
+) -> Result<PolicyAnswer, Rejection> {
     let (registration, binding) = registered(draft.state, &execution.intent.service)?;
     let reason = match settlement {
         Settlement::AttestedApplied { reason, .. } | Settlement::AttestedNotApplied { reason } => {
@@ -242,26 +253,24 @@ fn check_may_settle(
         }
         Settlement::LookupApplied(_) | Settlement::LookupNever | Settlement::Reading { .. } => None,
     };
-    let answer = draft.context.policy.answer(&PolicyQuery {
-        actor: draft.context.by.actor.to_string(),
-        action: PolicyAction::Settle,
-        resource: service_resource(registration, draft.context),
+    // Whoever breaks the glass is asked for that, and not for this.
+    if let Some(id) = authorization {
+        let target = &execution.intent.wish.target;
+        let (key, desired) = (execution.key(), execution.desired());
+        authorized(draft.state, &registration.service, id, key, desired, target, draft.now)?;
+    }
+    let action = match authorization {
+        Some(_) => PolicyAction::BreakGlass,
+        None => PolicyAction::Settle,
+    };
+    let query = PolicyQuery {
         desired: Some(execution.desired()),
         current: binding.known_replicas(),
-        source: draft.context.source.to_owned(),
         reason,
-        controller: Some(registration.writer.clone()),
-        os_user: Some(draft.context.by.os_user.clone()),
-        at: draft.now,
-    });
-    if answer.allowed {
-        return Ok(());
-    }
-    Err(Rejection::Denied {
-        actor: draft.context.by.actor.to_string(),
-        subject: format!("{}@{}", execution.intent.service, execution.revision()),
-        answer: Box::new(answer),
-    })
+        ..draft.about(action, registration)
+    };
+    let subject = format!("{}@{}", execution.intent.service, execution.revision());
+    draft.permitted(&query, subject)
 }
 
 /// What a reading says about a wish (design, section 3, *Readings*).

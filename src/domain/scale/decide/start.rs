@@ -2,8 +2,8 @@
 
 use super::lease::{Request, end_of, grant};
 use super::{
-    Decision, Draft, Reply, approval_required, in_progress, may_repeat, outcome_unknown, replayed,
-    wrong_state,
+    Decision, Draft, Reply, approval_required, in_progress, may_repeat, nothing, outcome_unknown,
+    replayed, wrong_state,
 };
 use crate::domain::id::{AttemptNumber, ControllerId, ExecutionKey};
 use crate::domain::scale::attempt::{Base, Call, ResultSource};
@@ -39,26 +39,40 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
     check_phase(draft, execution)?;
     let overtaken = check_turn(draft, execution)?;
     if is_stale(draft, execution, start) {
-        return Ok(Decision { events: Vec::new(), reply: Reply::StaleReading });
+        return Ok(nothing(Reply::StaleReading));
     }
     let reports = gates::of_start(draft.state, execution, start, draft.context, draft.now);
     if let Some(rejection) = reports.first_refusal() {
         return Err(rejection.clone());
     }
-    let decision = reports.decision.expect("BUG: gate 13 was walked");
+    let decision = reports.decision.clone().expect("BUG: gate 13 was walked");
     let held = lease_for(draft, execution, start)?;
 
     // From here it must succeed.
     let call = call_of(draft, execution, start, &held)?;
     let mut events = overtaken;
+    events.extend(use_of_glass(draft, execution));
     events.push(EventBody::AttemptStarted {
         execution_key: start.key.clone(),
         held,
         call,
         decision,
+        permissions: reports.permissions(),
         evidence: start.evidence.clone(),
     });
     Ok(draft.done(events))
+}
+
+/// The use of the authorization that the execution is carried out under, once for a key: durable
+/// with the start that it permits, and so before the call.
+fn use_of_glass(draft: &Draft<'_>, execution: &Execution) -> Option<EventBody> {
+    let authorization_id = execution.authorization_id()?;
+    let open = draft.state.head.authorizations.get(authorization_id)?;
+    let is_new = !open.uses.contains(execution.key());
+    is_new.then(|| EventBody::AuthorizationUsed {
+        authorization_id: authorization_id.clone(),
+        execution_key: execution.key().clone(),
+    })
 }
 
 /// Whether the target was read before something else was recorded of it, before a lost call of this
@@ -230,13 +244,7 @@ fn call_of(
             replicas: Some(found.replicas),
             outdated: false,
         },
-        Some(Err(_)) | None => Base {
-            target_uid: binding.target_uid.clone(),
-            target_resource_version: binding.target_resource_version.clone(),
-            generation: binding.generation,
-            replicas: binding.known_replicas(),
-            outdated: binding.outdated.version,
-        },
+        Some(Err(_)) | None => Base::of(binding),
     };
     Ok(Call {
         call_id: start.call.call_id.clone(),
@@ -289,7 +297,8 @@ pub(super) fn simulate(
         detail: Detail::cut("simulated: nobody was called"),
         actuator_operation_id: None,
     };
-    let observation = draft.observation(execution, &result, Source::Actuator, "simulated");
+    let observation =
+        draft.observation(&execution.intent.wish, &result, Source::Actuator, "simulated");
     Ok(draft.done(vec![
         EventBody::ResultRecorded {
             execution_key: key.clone(),
@@ -301,6 +310,7 @@ pub(super) fn simulate(
             partly_applied: false,
             rollback_required: false,
             resource_version_after: None,
+            decision: reports.decision.clone(),
         },
         EventBody::ObservationRecorded { execution_key: key.clone(), observation, cause: None },
     ]))

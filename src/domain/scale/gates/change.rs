@@ -1,13 +1,18 @@
 //! The gates that look at the change itself: cooldown, evidence and policy.
 
-use super::{Checked, Gate, Reports, passed, skipped};
-use crate::domain::id::{ControllerId, Replicas, TargetResourceVersion};
+use super::{Checked, Gate, Reports, passed, skipped, yielded};
+use crate::domain::id::{
+    AuthorizationId, ControllerId, ExecutionKey, Replicas, ServiceName, TargetResourceVersion,
+};
+use crate::domain::scale::authority::Hold;
 use crate::domain::scale::command::{Context, StartAttempt};
+use crate::domain::scale::consent::{Approval, OpenAuthorization, Unauthorized};
 use crate::domain::scale::cooldown::{CooldownStatus, cooldown};
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
-use crate::domain::scale::provenance::Provenance;
+use crate::domain::scale::provenance::{Provenance, WishSource};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::{CLOCK_SKEW_MAX, Drain, EVIDENCE_AGE_MAX, Registration};
 use crate::domain::scale::state::ServiceState;
@@ -25,7 +30,64 @@ pub(super) struct Ask<'a> {
     pub(super) desired: Replicas,
     pub(super) reason: Option<&'a str>,
     pub(super) controller: &'a ControllerId,
+    /// Where the wish comes from.
+    pub(super) source: WishSource,
+    /// What a person's consent lets pass.
+    pub(super) pass: Pass<'a>,
+    /// Whether the wish pins the count.
+    pub(super) pins: bool,
+    /// The hold upon the service, if one is in force.
+    pub(super) hold: Option<&'a Hold>,
     pub(super) now: Timestamp,
+}
+
+/// What a person's consent lets pass.
+#[derive(Clone, Copy)]
+pub(super) enum Pass<'a> {
+    /// Nothing.
+    Nothing,
+    /// What policy leaves to a colleague.
+    Approved(&'a Approval),
+    /// Policy, approval, cooldown and hold.
+    Glass(&'a OpenAuthorization),
+    /// Nothing: the authorization that was named does not permit it.
+    Void(&'a Rejection),
+}
+
+impl<'a> Pass<'a> {
+    /// Of an authorization that was looked for.
+    pub(super) const fn of(found: &'a Result<Self, Rejection>) -> Self {
+        match found {
+            Ok(pass) => *pass,
+            Err(rejection) => Self::Void(rejection),
+        }
+    }
+}
+
+/// A gate that a broken glass passes.
+pub(super) fn yielded_to(open: &OpenAuthorization) -> Checked {
+    let it = &open.authorization;
+    yielded(format!("passed by {}", it.authorization_id), &it.decision)
+}
+
+/// The authorization of that name, where it permits the wish.
+pub(in crate::domain::scale) fn authorized<'s>(
+    state: &'s ServiceState,
+    service: &ServiceName,
+    id: &AuthorizationId,
+    key: &ExecutionKey,
+    desired: Replicas,
+    target: &TargetBinding,
+    now: Timestamp,
+) -> Result<&'s OpenAuthorization, Rejection> {
+    let refused = |why| Rejection::NotAuthorized {
+        service: service.clone(),
+        authorization_id: id.clone(),
+        why,
+    };
+    let open = state.head.authorizations.get(id).ok_or_else(|| refused(Unauthorized::NoSuch))?;
+    open.permits(key, desired, target, now).map_err(refused)?;
+    Ok(open)
 }
 
 impl Ask<'_> {
@@ -37,6 +99,9 @@ impl Ask<'_> {
     ) -> Checked {
         let service = self.registration.service.clone();
         let status = cooldown(state, self.now);
+        let is_clear = matches!(status, CooldownStatus::Clear { .. });
+        let overrides =
+            (override_asked && !is_clear).then(|| self.caller_may(PolicyAction::OverrideCooldown));
         match status {
             CooldownStatus::Clear { last: None } => passed("clear"),
             CooldownStatus::Clear { last: Some(last) } => {
@@ -52,9 +117,19 @@ impl Ask<'_> {
                 passed("its own change")
             }
             CooldownStatus::Active { .. } | CooldownStatus::Unknown { .. }
-                if override_asked && self.caller_may(PolicyAction::OverrideCooldown).allowed =>
+                if let Pass::Glass(open) = self.pass =>
             {
-                passed("overridden")
+                yielded_to(open)
+            }
+            CooldownStatus::Active { .. } | CooldownStatus::Unknown { .. }
+                if let Pass::Void(rejection) = self.pass =>
+            {
+                Err(rejection.clone())
+            }
+            CooldownStatus::Active { .. } | CooldownStatus::Unknown { .. }
+                if override_asked && overrides.as_ref().is_some_and(|answer| answer.allowed) =>
+            {
+                yielded("overridden", overrides.as_ref().expect("BUG: just seen"))
             }
             CooldownStatus::Active { last, cooldown, until } => Err(Rejection::Cooldown {
                 service,
@@ -99,9 +174,14 @@ impl Ask<'_> {
 
     /// A person's word needs the permission to give it.
     fn attested(&self) -> Checked {
+        if let Pass::Glass(open) = self.pass
+            && open.authorization.attests_not_drained
+        {
+            return yielded_to(open);
+        }
         let answer = self.caller_may(PolicyAction::Attest);
         if answer.allowed {
-            return passed("attested");
+            return yielded("attested", &answer);
         }
         Err(Rejection::Denied {
             actor: self.context.by.actor.to_string(),
@@ -171,9 +251,12 @@ impl Ask<'_> {
             ),
             (
                 "quorum_safe",
-                evidence.quorum_safe != Some(false),
+                match evidence.quorum_safe {
+                    Some(safe) => safe,
+                    None => !self.registration.quorum_required,
+                },
                 "true".to_owned(),
-                "false".to_owned(),
+                evidence.quorum_safe.map_or_else(|| "nothing".to_owned(), |safe| text(&safe)),
             ),
             (
                 "read_at",
@@ -189,18 +272,14 @@ impl Ask<'_> {
     }
 
     fn query(&self, action: PolicyAction, who: &Provenance) -> PolicyQuery {
-        let registration = self.registration;
+        let resource = service_resource(self.registration, self.context);
         PolicyQuery {
-            actor: who.actor.to_string(),
-            action,
-            resource: service_resource(registration, self.context),
             desired: Some(self.desired),
             current: self.current,
-            source: self.context.source.to_owned(),
             reason: self.reason.map(str::to_owned),
             controller: Some(self.controller.clone()),
-            os_user: Some(who.os_user.clone()),
-            at: self.now,
+            recent: self.context.recent,
+            ..PolicyQuery::of(who, action, resource, self.source, self.now)
         }
     }
 
@@ -209,25 +288,75 @@ impl Ask<'_> {
         self.context.policy.answer(&self.query(action, self.context.by))
     }
 
+    /// Gate 13, and what of it is left to gate 14: where policy refuses and lets the wish be
+    /// proposed, a colleague may agree.
     pub(super) fn policy(&self, reports: &mut Reports) {
-        let actions = PolicyAction::for_change(self.current, self.desired);
+        let mut actions = PolicyAction::for_change(self.current, self.desired);
+        if self.pins {
+            actions.push(PolicyAction::Override);
+        }
+        let ask = |action, who| self.context.policy.answer(&self.query(action, who));
         let answer = self
             .context
             .policy
             .answer_all(&self.query(PolicyAction::ScaleUp, self.proposer), &actions);
-        let checked = if answer.allowed {
-            let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
-            passed(rules.join(", "))
-        } else {
-            let from = self.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-            Err(Rejection::Denied {
-                actor: self.proposer.actor.to_string(),
-                subject: format!("{} from {from} to {}", self.registration.service, self.desired),
-                answer: Box::new(answer.clone()),
-            })
+        let (decision, checked) = match self.pass {
+            Pass::Glass(open) => {
+                let glass = ask(PolicyAction::BreakGlass, self.proposer);
+                let by = &open.authorization.authorization_id;
+                self.checked_answer(glass, |_| format!("passed by {by}"))
+            }
+            Pass::Void(rejection) => (answer, Err(rejection.clone())),
+            Pass::Approved(_) | Pass::Nothing if self.hold.is_some() => {
+                let hold = self.hold.expect("BUG: just seen");
+                let refusal = Rejection::OnHold {
+                    service: self.registration.service.clone(),
+                    hold: Box::new(hold.clone()),
+                };
+                (answer, Err(refusal))
+            }
+            Pass::Approved(approval) if answer.leaves_to_a_colleague() => {
+                let asked = ask(PolicyAction::Propose, self.proposer);
+                let agreed = ask(PolicyAction::Approve, &approval.by);
+                let decisive = if asked.allowed { agreed } else { asked };
+                self.checked_answer(decisive, |_| format!("agreed to by {}", approval.by.actor))
+            }
+            Pass::Nothing if answer.leaves_to_a_colleague() => {
+                let asked = ask(PolicyAction::Propose, self.proposer);
+                if asked.allowed {
+                    reports.refused = Some(answer);
+                    self.checked_answer(asked, |rules| format!("may be proposed: {rules}"))
+                } else {
+                    self.checked_answer(answer, str::to_owned)
+                }
+            }
+            Pass::Approved(_) | Pass::Nothing => self.checked_answer(answer, str::to_owned),
         };
-        reports.decision = Some(answer);
+        reports.decision = Some(decision);
         reports.add(Gate::Policy, checked);
+    }
+
+    fn checked_answer(
+        &self,
+        answer: PolicyAnswer,
+        seen: impl FnOnce(&str) -> String,
+    ) -> (PolicyAnswer, Checked) {
+        let rules: Vec<&str> = answer.rules.iter().map(|rule| rule.id.as_str()).collect();
+        let checked = if answer.allowed {
+            passed(seen(&rules.join(", ")))
+        } else {
+            Err(self.denied(&answer))
+        };
+        (answer, checked)
+    }
+
+    fn denied(&self, answer: &PolicyAnswer) -> Rejection {
+        let from = self.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+        Rejection::Denied {
+            actor: self.proposer.actor.to_string(),
+            subject: format!("{} from {from} to {}", self.registration.service, self.desired),
+            answer: Box::new(answer.clone()),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod start;
 pub use put::of_put;
 pub use start::{may_still_start, of_simulation, of_start};
 
+pub(in crate::domain::scale) use change::authorized;
 pub use change::service_resource;
 
 use super::execution::Execution;
@@ -89,6 +90,8 @@ impl Gate {
 pub enum Verdict {
     /// It is open; what it saw.
     Passed(String),
+    /// It would refuse, and yields to a permission; what it saw.
+    Yielded(String, Box<PolicyAnswer>),
     /// It does not apply; why.
     Skipped(String),
     /// It refuses.
@@ -111,6 +114,8 @@ pub struct Reports {
     pub all: Vec<Report>,
     /// What policy said, where it was asked.
     pub decision: Option<PolicyAnswer>,
+    /// What policy said instead of yes, where a colleague may agree to it.
+    pub refused: Option<PolicyAnswer>,
 }
 
 type Checked = Result<Verdict, Rejection>;
@@ -125,6 +130,11 @@ fn skipped(why: impl Into<String>) -> Checked {
     Ok(Verdict::Skipped(why.into()))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the ending of a check, which may also refuse")]
+fn yielded(seen: impl Into<String>, to: &PolicyAnswer) -> Checked {
+    Ok(Verdict::Yielded(seen.into(), Box::new(to.clone())))
+}
+
 impl Reports {
     fn add(&mut self, gate: Gate, checked: Checked) {
         let verdict = checked.unwrap_or_else(|rejection| Verdict::Refused(Box::new(rejection)));
@@ -135,8 +145,17 @@ impl Reports {
     pub fn first_refusal(&self) -> Option<&Rejection> {
         self.all.iter().find_map(|report| match &report.verdict {
             Verdict::Refused(rejection) => Some(rejection.as_ref()),
-            Verdict::Passed(_) | Verdict::Skipped(_) => None,
+            Verdict::Passed(_) | Verdict::Yielded(..) | Verdict::Skipped(_) => None,
         })
+    }
+
+    /// What made gates yield: recorded beside the decision.
+    pub fn permissions(&self) -> Vec<PolicyAnswer> {
+        let yielded = self.all.iter().filter_map(|report| match &report.verdict {
+            Verdict::Yielded(_, permission) => Some(permission.as_ref().clone()),
+            Verdict::Passed(_) | Verdict::Skipped(_) | Verdict::Refused(_) => None,
+        });
+        yielded.collect()
     }
 }
 
@@ -145,6 +164,9 @@ pub(in crate::domain::scale) fn registered<'s>(
     state: &'s ServiceState,
     service: &ServiceName,
 ) -> Result<(&'s Registration, &'s Binding), Rejection> {
+    if let Some(retired) = &state.head.authority.retired {
+        return Err(Rejection::Retired { service: service.clone(), at: retired.at });
+    }
     match (&state.head.registration, &state.head.binding) {
         (Some(registration), Some(binding)) => Ok((registration, binding)),
         _ => Err(Rejection::NoSuchService { service: service.clone() }),
@@ -172,7 +194,10 @@ pub(in crate::domain::scale) fn in_flight(
     state.executions.values().find(|e| e.is_live() && e.is_in_flight(now))
 }
 
-fn check_unit(registration: &Registration, expected: u64) -> Result<(), Rejection> {
+pub(in crate::domain::scale) fn check_unit(
+    registration: &Registration,
+    expected: u64,
+) -> Result<(), Rejection> {
     let actual = registration.unit_revision.get();
     if expected == actual {
         Ok(())
@@ -219,7 +244,10 @@ pub(in crate::domain::scale) fn moved<T: PartialEq + std::fmt::Display>(
     })
 }
 
-fn check_mode_of(registration: &Registration, submitted: ControllerMode) -> Checked {
+pub(in crate::domain::scale) fn check_mode_of(
+    registration: &Registration,
+    submitted: ControllerMode,
+) -> Checked {
     let word = |mode| match mode {
         ControllerMode::Native => "native",
         ControllerMode::Delegated => "delegated",
@@ -235,8 +263,13 @@ fn check_mode_of(registration: &Registration, submitted: ControllerMode) -> Chec
     }
 }
 
-fn external(registration: &Registration) -> Rejection {
-    Rejection::ExternalOwner { service: registration.service.clone(), mode: registration.mode }
+/// The refusal that somebody else owns the count.
+pub fn external(registration: &Registration) -> Rejection {
+    Rejection::ExternalOwner {
+        service: registration.service.clone(),
+        mode: registration.mode,
+        owner: registration.owner.clone(),
+    }
 }
 
 pub(in crate::domain::scale) fn check_writer(

@@ -1,6 +1,6 @@
 //! The gates that a put walks.
 
-use super::change::Ask;
+use super::change::{Ask, Pass, authorized, yielded_to};
 use super::{
     Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
     fresh_count, in_flight, moved, passed, registered, skipped,
@@ -45,6 +45,7 @@ pub fn of_put(
     reports.add(Gate::Revision, check_revision(state, put, context, current, now));
     reports.add(Gate::InFlight, check_in_flight(state, put, now));
     reports.add(Gate::Fence, check_fence(state, put, now));
+    let pass = pass_of(state, put, registration, binding, now);
     let ask = Ask {
         registration,
         context,
@@ -54,15 +55,72 @@ pub fn of_put(
         desired,
         reason: Some(put.reason().as_str()),
         controller: &registration.writer,
+        source: put.source,
+        pass: Pass::of(&pass),
+        pins: put.pin_until.is_some(),
+        hold: state.head.authority.hold_at(now),
         now,
     };
     reports.add(Gate::Cooldown, cooldown_at_put(&ask, state, put));
     reports.add(Gate::Capacity, skipped("no pool"));
     reports.add(Gate::Evidence, ask.evidence_source(put.attest_not_drained));
     ask.policy(&mut reports);
-    reports.add(Gate::Approval, skipped("not asked for"));
+    let actor = context.by.actor.as_str();
+    let approval = check_approval(state, put, Pass::of(&pass), &reports, actor, current, now);
+    reports.add(Gate::Approval, approval);
     reports.add(Gate::Lease, skipped("taken when it starts"));
     reports
+}
+
+/// What a broken glass lets pass, where the put names its authorization.
+fn pass_of<'s>(
+    state: &'s ServiceState,
+    put: &PutIntent,
+    registration: &Registration,
+    binding: &Binding,
+    now: Timestamp,
+) -> Result<Pass<'s>, Rejection> {
+    let Some(id) = &put.authorization else {
+        return Ok(Pass::Nothing);
+    };
+    let target = registration.target(binding);
+    authorized(state, &put.service, id, put.key(), put.desired(), &target, now).map(Pass::Glass)
+}
+
+/// Gate 14: a wish that policy leaves to a colleague waits for one, and names the count that it was
+/// decided on.
+fn check_approval(
+    state: &ServiceState,
+    put: &PutIntent,
+    pass: Pass<'_>,
+    reports: &Reports,
+    actor: &str,
+    current: Option<Replicas>,
+    now: Timestamp,
+) -> Checked {
+    match pass {
+        Pass::Glass(open) => return yielded_to(open),
+        Pass::Void(rejection) => return Err(rejection.clone()),
+        Pass::Nothing | Pass::Approved(_) => {}
+    }
+    let Some(refused) = &reports.refused else {
+        return skipped("not asked for");
+    };
+    let service = put.service.clone();
+    let Some(within) = put.approve_within.filter(|_| !put.dry_run) else {
+        return Err(Rejection::Denied {
+            actor: actor.to_owned(),
+            subject: format!("{service} to {}", put.desired()),
+            answer: Box::new(refused.clone()),
+        });
+    };
+    if current.is_none() {
+        let why =
+            format!("the last one is over {COUNT_AGE_MAX} old, and a colleague agrees to one");
+        return Err(Rejection::FactUnknown { service, fact: MissingFact::Count { why } });
+    }
+    let (revision, until) = (decide::next_revision(state), now.plus(within));
+    Err(Rejection::ApprovalRequired { service, revision, until })
 }
 
 fn record_writer(put: &PutIntent) -> Option<&ControllerId> {
@@ -164,30 +222,37 @@ fn check_revision(
     {
         return Err(Rejection::IntentIdConflict { intent_id, revision, key: key.clone() });
     }
-    if !put.supersede && !put.dry_run {
-        check_waiting(state, context, now)?;
+    if !put.dry_run {
+        check_waiting(state, put, context, now)?;
     }
-    let ends: String = waiting(state)
-        .filter(|_| !put.dry_run)
-        .map(|other| format!(", ends {}@{}", other.intent.service, other.revision()))
-        .collect();
-    passed(format!("{actual} → {}{ends}", actual + 1))
+    let ended = waiting(state).filter(|_| !put.dry_run);
+    let names: Vec<String> =
+        ended.map(|other| format!(", ends {}@{}", put.service, other.revision())).collect();
+    passed(format!("{actual} → {}{}", actual + 1, names.concat()))
 }
 
 /// What waits is ended by an acceptance, but not by accident: neither somebody else's, nor what a
-/// process holds a lease for and is about to start.
+/// process holds a lease for and is about to start. What nobody looks at never ends what a person
+/// has asked for.
 fn check_waiting(
     state: &ServiceState,
+    put: &PutIntent,
     context: &Context<'_>,
     now: Timestamp,
 ) -> Result<(), Rejection> {
+    let is_unattended = put.source.is_unattended();
     for other in waiting(state) {
         let (service, revision) = (other.intent.service.clone(), other.revision());
-        if other.put_by.actor != context.by.actor {
+        let is_others = if is_unattended {
+            !other.intent.source.is_unattended()
+        } else {
+            !put.supersede && other.put_by.actor != context.by.actor
+        };
+        if is_others {
             let actor = other.put_by.actor.to_string();
             return Err(Rejection::OthersIntent { service, revision, actor });
         }
-        if let Some(held) = other.live_lease(now) {
+        if let Some(held) = other.live_lease(now).filter(|_| !put.supersede) {
             let held = Box::new(held.clone());
             return Err(Rejection::LeaseHeld { service, revision, held });
         }
@@ -203,7 +268,8 @@ fn waiting(state: &ServiceState) -> impl Iterator<Item = &Execution> {
 }
 
 fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
-    match in_flight(state, now) {
+    let undone = put.rolls_back.as_ref();
+    match in_flight(state, now).filter(|execution| Some(execution.key()) != undone) {
         None => passed("nothing"),
         Some(_) if put.dry_run => skipped("a simulation starts nothing"),
         Some(execution) if put.queue => {

@@ -1,12 +1,13 @@
 //! The gates that are asked again right before a call, and those of a recorded simulation.
 
-use super::change::Ask;
+use super::change::{Ask, Pass, authorized, yielded_to};
 use super::{
     Checked, Gate, Reports, check_mode_of, check_own_fence, check_same_object, check_unit,
     check_writer, fresh_count, moved, passed, registered, skipped,
 };
 use crate::domain::id::{ControllerId, LeaseInstanceId, Replicas, ServiceName};
 use crate::domain::scale::command::{Context, StartAttempt};
+use crate::domain::scale::consent::Consent;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
@@ -31,6 +32,7 @@ pub fn of_start(
         }
     };
     let wish = &execution.intent.wish;
+    let pass = pass_of(state, execution, now);
     let count = current_at_start(start, binding, context, &execution.intent.service);
     let current = count.clone().unwrap_or(None);
     reports.add(
@@ -51,14 +53,72 @@ pub fn of_start(
         desired: wish.desired_replicas,
         reason: Some(wish.reason.as_str()),
         controller: &start.controller,
+        source: execution.intent.source,
+        pass: Pass::of(&pass),
+        pins: false,
+        hold: state.head.authority.hold_at(now),
         now,
     };
     reports.add(Gate::Cooldown, ask.cooldown(state, start.override_cooldown, Some(execution)));
     reports.add(Gate::Capacity, skipped("no pool"));
     reports.add(Gate::Evidence, count.and_then(|_| ask.evidence(start)));
     ask.policy(&mut reports);
+    reports.add(Gate::Approval, check_consent(&reports, execution, Pass::of(&pass), current));
     reports.add(Gate::Lease, check_lease(execution, start, now));
     reports
+}
+
+/// What the consent that an execution was accepted with lets pass now.
+fn pass_of<'s>(
+    state: &'s ServiceState,
+    execution: &'s Execution,
+    now: Timestamp,
+) -> Result<Pass<'s>, Rejection> {
+    match execution.consent() {
+        None => Ok(Pass::Nothing),
+        Some(Consent::Approval { approval }) => Ok(Pass::Approved(approval)),
+        Some(Consent::BreakGlass { authorization_id }) => {
+            let wish = &execution.intent.wish;
+            let (key, desired, target) = (execution.key(), wish.desired_replicas, &wish.target);
+            let service = &execution.intent.service;
+            authorized(state, service, authorization_id, key, desired, target, now).map(Pass::Glass)
+        }
+    }
+}
+
+/// An approval holds for the count that it was asked about; a later attempt answers to what the
+/// earlier ones have left. What policy has come to refuse needs one that was never given.
+fn check_consent(
+    reports: &Reports,
+    execution: &Execution,
+    pass: Pass<'_>,
+    current: Option<Replicas>,
+) -> Checked {
+    let service = || execution.intent.service.clone();
+    match pass {
+        Pass::Glass(open) => yielded_to(open),
+        Pass::Void(rejection) => Err(rejection.clone()),
+        Pass::Approved(approval) => {
+            if execution.attempts == 0 && current != Some(approval.base) {
+                return Err(Rejection::ApprovalMoved {
+                    service: service(),
+                    revision: execution.revision(),
+                    base: approval.base,
+                    desired: execution.desired(),
+                    actual: current,
+                });
+            }
+            passed(format!("{} by {}", approval.approval_id, approval.by.actor))
+        }
+        Pass::Nothing => match &reports.refused {
+            Some(refused) => Err(Rejection::Denied {
+                actor: execution.put_by.actor.to_string(),
+                subject: format!("{} to {}", service(), execution.desired()),
+                answer: Box::new(refused.clone()),
+            }),
+            None => skipped("not asked for"),
+        },
+    }
 }
 
 /// Walks the gates that a recorded simulation is asked.
@@ -78,6 +138,7 @@ pub fn of_simulation(
         }
     };
     let wish = &execution.intent.wish;
+    let pass = pass_of(state, execution, now);
     let unit = check_unit(registration, wish.expected_unit_revision.get());
     reports.add(Gate::Registration, unit.and_then(|()| passed("unchanged")));
     reports.add(Gate::Mode, check_mode_of(registration, wish.controller_mode));
@@ -92,9 +153,15 @@ pub fn of_simulation(
         desired: wish.desired_replicas,
         reason: Some(wish.reason.as_str()),
         controller,
+        source: execution.intent.source,
+        pass: Pass::of(&pass),
+        pins: false,
+        hold: state.head.authority.hold_at(now),
         now,
     };
     ask.policy(&mut reports);
+    let current = execution.approval().map(|approval| approval.base);
+    reports.add(Gate::Approval, check_consent(&reports, execution, Pass::of(&pass), current));
     reports
 }
 

@@ -1,5 +1,6 @@
 //! What a refusal points at: the parts of a target, and the fields of a re-delivery.
 
+use crate::domain::id::Replicas;
 use serde::Serialize;
 
 /// Which part of the target moved.
@@ -46,4 +47,14 @@ pub struct Difference {
     pub stored: String,
     /// What was submitted.
     pub submitted: String,
+}
+
+/// A count in words.
+pub(super) fn counted_as(count: Option<Replicas>) -> String {
+    count.map_or_else(|| "nobody knows how many".to_owned(), |count| count.to_string())
+}
+
+/// The name of an owner, behind its mode.
+pub(super) fn named(owner: Option<&str>) -> String {
+    owner.map_or_else(String::new, |owner| format!(", as {owner}"))
 }

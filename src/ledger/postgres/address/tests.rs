@@ -176,3 +176,28 @@ fn a_damaged_key_is_told_and_not_shown() {
         assert!(!is_shown.iter().any(|part| error.contains(part)), "{error}");
     }
 }
+
+#[test]
+fn a_place_is_named_in_full() {
+    let around = [("PGHOST", "db1"), ("PGUSER", "ci"), ("PGDATABASE", "d"), ("PGPORT", "7")];
+    for (text, place) in [
+        ("postgres://", "postgres://db1:7/d?schema=scalectl"),
+        ("postgres://a:p%40@localhost:8/e", "postgres://localhost:8/e?schema=scalectl"),
+        ("postgres://[::1]:5432/e?schema=s_1", "postgres://[::1]:5432/e?schema=s_1"),
+        ("postgres://%2Ftmp%2Fpg/e?port=9", "postgres://%2Ftmp%2Fpg:9/e?schema=scalectl"),
+        (
+            "postgres:///e?host=localhost,127.0.0.2&port=1,2",
+            "postgres://localhost:1,127.0.0.2:2/e?schema=scalectl",
+        ),
+        (
+            "postgres://localhost/e?hostaddr=127.0.0.3",
+            "postgres://localhost:7/e?schema=scalectl&hostaddr=127.0.0.3",
+        ),
+    ] {
+        let address = read(text, &around).expect(text);
+        assert_eq!(address.place(), place);
+        // Whatever the environment says, it leads there.
+        let elsewhere = [("PGHOST", "db2"), ("PGPORT", "9"), ("PGDATABASE", "x")];
+        assert_eq!(read(place, &elsewhere).expect(place).place(), place);
+    }
+}

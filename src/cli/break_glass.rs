@@ -1,0 +1,278 @@
+//! `break-glass`: who may pass policy once, and who has looked at it afterwards.
+
+use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
+use serde_json::{Value, json};
+
+use super::app::App;
+use super::approval::known_as;
+use super::args::up_to;
+use super::exit::Exit;
+use super::fault::Fault;
+use super::hold::Why;
+use super::noun::{Noun, Outcome};
+use super::output::{Answer, Out, Recorded};
+use super::problem::Problem;
+use super::scale::wish_of;
+use super::table::{Cell, Column, Table, Tone};
+use crate::domain::id::{AuthorizationId, Replicas};
+use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
+use crate::domain::time::{DurationMs, Timestamp};
+use crate::ops::break_glass::{
+    Glass, GlassRequest, authorize, glass_named, over, review, revoke, unreviewed,
+};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "break-glass",
+    group: "People",
+    about: "Pass policy once in an emergency, and review it afterwards",
+    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    run,
+    hidden: false,
+};
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Permit one count of one target; scale NAME=N --break-glass ID uses it
+    Authorize(Box<AuthorizeArgs>),
+    /// List what nobody has reviewed
+    List {
+        /// Exit 26 while there is any
+        #[arg(long)]
+        check: bool,
+    },
+    /// Show an authorization and what was done under it
+    Show {
+        /// The authorization, as list names it
+        id: AuthorizationId,
+    },
+    /// Take an authorization back: nothing starts under it any more
+    Revoke {
+        /// The authorization
+        id: AuthorizationId,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Say that somebody else has looked at what was done
+    Review {
+        /// The authorization
+        id: AuthorizationId,
+        #[command(flatten)]
+        why: Why,
+    },
+}
+
+#[derive(Args)]
+struct AuthorizeArgs {
+    /// The service and the one count that may be wished
+    #[arg(value_name = "NAME=N")]
+    wish: String,
+    #[command(flatten)]
+    glass: GlassArgs,
+    /// How many wishes may be carried out under it, 1 to 255
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    max_uses: u8,
+    #[command(flatten)]
+    why: Why,
+    /// Vouch that what is not drained may lose its work
+    #[arg(long, value_name = "FACT", value_parser = ["not-drained"])]
+    attest: Option<String>,
+}
+
+/// What breaking the glass needs beside a wish; `scale` takes the same.
+#[derive(Debug, Clone, Args)]
+pub(super) struct GlassArgs {
+    /// The incident that it is for, 1 to 128 characters
+    #[arg(long, value_name = "ID", help_heading = "Break-glass")]
+    pub(super) incident: Option<Incident>,
+    /// Raise the registered upper bound to the count, under the same authorization
+    #[arg(long, help_heading = "Break-glass")]
+    pub(super) raise_max: bool,
+    /// How long the authorization lasts, at most 24h
+    #[arg(long, value_name = "DURATION", value_parser = glass_life, default_value = "1h",
+        help_heading = "Break-glass")]
+    pub(super) authorized_for: DurationMs,
+}
+
+fn glass_life(text: &str) -> Result<DurationMs, String> {
+    up_to(AUTHORIZATION_MAX, text)
+}
+
+impl GlassArgs {
+    /// The incident; it must be there.
+    pub(super) fn incident(&self) -> Result<Incident, Fault> {
+        self.incident.clone().ok_or_else(|| {
+            Problem::usage("incident_missing", "a broken glass belongs to an incident")
+                .hint("add --incident ID, such as INC-4711")
+                .into()
+        })
+    }
+}
+
+fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+    match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
+        Verb::Authorize(args) => give(&args, app),
+        Verb::List { check } => list(app, check),
+        Verb::Show { id } => {
+            let session = app.session()?;
+            let glass = glass_named(session, &id)?;
+            let now = session.now();
+            Ok(shown(Answer::ok(), &glass, now))
+        }
+        Verb::Revoke { id, why } => {
+            let reason = why.detail(app)?;
+            let changed = revoke(app.session()?, &id, &reason)?;
+            let line =
+                if changed { format!("{id} is taken back") } else { format!("{id} is so already") };
+            Ok(changed_answer(&id, changed).line(line))
+        }
+        Verb::Review { id, why } => {
+            let reason = why.detail(app)?;
+            review(app.session()?, &id, &reason)?;
+            Ok(changed_answer(&id, true).line(format!("{id} is reviewed")))
+        }
+    }
+}
+
+fn changed_answer(id: &AuthorizationId, changed: bool) -> Answer {
+    let mut answer = Answer::ok()
+        .recorded(if changed { Recorded::Yes } else { Recorded::No })
+        .noun("authorization_id", id)
+        .name(id.as_str());
+    answer.changed = changed;
+    answer
+}
+
+fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
+    let (service, count) = wish_of(&args.wish)?;
+    let request = GlassRequest {
+        service,
+        desired: Replicas::new(count)
+            .map_err(|error| Fault::usage("invalid_replicas", error.to_string()))?,
+        incident: args.glass.incident()?,
+        reason: args.why.detail(app)?,
+        valid_for: args.glass.authorized_for,
+        max_uses: args.max_uses,
+        attests_not_drained: args.attest.is_some(),
+        raises_max: args.glass.raise_max,
+    };
+    super::install_signals()?;
+    let session = app.session()?;
+    // The count that it is given for is what runs now, where this host can say.
+    if let Err(error) = session.refresh_binding(&request.service) {
+        session.notice("count_not_read", format!("the target could not be read: {error}"));
+    }
+    let glass = authorize(session, &request)?;
+    let now = session.now();
+    let mut answer = shown(Answer::ok().recorded(Recorded::Yes), &glass, now);
+    answer.changed = true;
+    Ok(answer)
+}
+
+fn view_of(glass: &Glass, now: Timestamp) -> Value {
+    json!({
+        "authorization": glass.open.authorization,
+        "given_by": glass.open.by,
+        "given_at": glass.open.at,
+        "uses": glass.open.uses,
+        "revoked_at": glass.open.revoked_at,
+        "over": over(&glass.open, now).map(Unauthorized::as_str),
+    })
+}
+
+fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
+    let it = &glass.open.authorization;
+    let from = it.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let over = over(&glass.open, now);
+    let state =
+        over.map_or_else(|| format!("open until {}", it.until), |why| why.as_str().to_owned());
+    let mut answer = answer
+        .whole_noun("authorization", view_of(glass, now))
+        .name(it.authorization_id.as_str())
+        .line(format!(
+            "{}   {}   {from} → {}   {state}",
+            it.authorization_id, it.service, it.desired_replicas
+        ))
+        .line(format!("  incident      {}", it.incident))
+        .line(format!("  reason        {}", it.reason.as_str()))
+        .line(format!(
+            "  given by      {} (claim) · {}",
+            glass.open.by.actor,
+            known_as(&glass.open.by)
+        ))
+        .line("  passes        policy, approval, cooldown, hold".to_owned())
+        .line("  never passes  target uid, bounds, mode, lease, revision, readings".to_owned());
+    if let Some(max) = it.raises_max_to {
+        answer = answer.line(format!("  raises        max of {} to {max}", it.service));
+    }
+    if it.attests_not_drained {
+        answer = answer.line("  attests       what is not drained may lose its work".to_owned());
+    }
+    if it.signature.is_none() {
+        answer = answer.line("  signed        no".to_owned());
+    }
+    for key in &glass.open.uses {
+        answer = answer.line(format!("  used for      {key}"));
+    }
+    answer.line(format!(
+        "  afterwards    break-glass review {} (by somebody else)",
+        it.authorization_id
+    ))
+}
+
+fn list(app: &mut App, check: bool) -> Outcome {
+    let session = app.session()?;
+    let found = unreviewed(session)?;
+    let now = session.now();
+    let mut table = Table::new([
+        Column::left("AUTHORIZATION"),
+        Column::left("SERVICE"),
+        Column::right("TO"),
+        Column::right("USES"),
+        Column::left("STATE"),
+        Column::left("BY"),
+        Column::left("INCIDENT"),
+        Column::left("WHY").shrinks(),
+    ]);
+    let exit = if check && !found.is_empty() { Exit::Attention } else { Exit::Ok };
+    let mut answer = match exit {
+        Exit::Ok => Answer::ok(),
+        exit => Answer::failed(
+            Problem::new(
+                "unreviewed",
+                exit,
+                format!("{} uses of break-glass wait for a review", found.len()),
+            )
+            .hint("look at each, and say so, with")
+            .run(app.problem_context().command(&[
+                "break-glass",
+                "review",
+                "ID",
+                "--reason",
+                "WHY",
+            ])),
+        ),
+    };
+    let mut rows = Vec::new();
+    for glass in &found {
+        let it = &glass.open.authorization;
+        let state = match over(&glass.open, now) {
+            None => "open",
+            Some(Unauthorized::Revoked) => "revoked",
+            Some(Unauthorized::UsedUp) => "used",
+            Some(_) => "expired",
+        };
+        table.row([
+            Cell::new(&it.authorization_id),
+            Cell::new(&it.service),
+            Cell::new(it.desired_replicas),
+            Cell::new(format!("{}/{}", glass.open.uses.len(), it.max_uses)),
+            Cell::new(state).tone(Tone::Warn),
+            Cell::new(&glass.open.by.actor),
+            Cell::new(&it.incident),
+            Cell::new(it.reason.as_str()),
+        ]);
+        rows.push(view_of(glass, now));
+        answer = answer.name(it.authorization_id.as_str());
+    }
+    Ok(answer.noun("authorizations", &rows).table(table))
+}

@@ -1,0 +1,99 @@
+//! `override`: a count that a person pins for a time; the autoscaler leaves the service alone.
+
+use clap::{ArgMatches, FromArgMatches as _, Subcommand};
+
+use super::app::App;
+use super::args::{until, wait};
+use super::hold::{Why, told};
+use super::intent::{WishArgs, put_of_flags};
+use super::noun::{Noun, Outcome};
+use super::output::Out;
+use super::scale::{answer_of, wish_of};
+use crate::domain::id::ServiceName;
+use crate::domain::scale::command::PutIntent;
+use crate::domain::scale::provenance::WishSource;
+use crate::domain::time::DurationMs;
+use crate::ops::carry::CarryOptions;
+use crate::ops::lay::override_clear;
+use crate::ops::resume::Wished;
+use crate::ops::scale::{ScaleRequest, Wait, scale};
+
+pub(super) const NOUN: Noun = Noun {
+    name: "override",
+    group: "People",
+    about: "Pin the count of a service for a time: set, clear",
+    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    run,
+    hidden: false,
+};
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Scale a service, and let no tick move it until then
+    Set(Box<SetArgs>),
+    /// End an override before its time; the count stays as it is
+    Clear {
+        /// The service
+        name: ServiceName,
+        #[command(flatten)]
+        why: Why,
+    },
+}
+
+#[derive(clap::Args)]
+struct SetArgs {
+    /// The service and the count that is pinned
+    #[arg(value_name = "NAME=N")]
+    wish: String,
+    /// When it ends by itself: an instant, or how long from now; at most a month
+    #[arg(long, value_name = "T")]
+    until: String,
+    #[command(flatten)]
+    put: WishArgs,
+    /// How long to wait for all of it
+    #[arg(long, value_name = "DURATION", value_parser = wait, default_value = "10m")]
+    timeout: DurationMs,
+}
+
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
+    match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
+        Verb::Set(args) => set(&args, app, out),
+        Verb::Clear { name, why } => {
+            let reason = why.detail(app)?;
+            let laid = override_clear(app.session()?, &name, &reason)?;
+            Ok(told(&name, &laid, "no longer pinned; the count stays as it is"))
+        }
+    }
+}
+
+fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let (service, replicas) = wish_of(&args.wish)?;
+    let (put, _) = put_of_flags(&service, replicas, &args.put, app, false)?;
+    let until = until(&args.until, app.session()?.now())?;
+    let put = PutIntent {
+        source: WishSource::Override,
+        pin_until: Some(until),
+        // What waits for a colleague pins nothing meanwhile.
+        approve_within: None,
+        ..put
+    };
+    app.wish = Some(args.wish.clone());
+    super::install_signals()?;
+    let request = ScaleRequest {
+        // An override is said anew, also where the count is so already.
+        wished: Wished { put, is_keyed: true, may_resume: false },
+        wait: Wait::Verified,
+        timeout: args.timeout,
+        wait_approval: false,
+        options: CarryOptions {
+            controller: None,
+            lease: None,
+            ttl: None,
+            attest_not_drained: args.put.attest.is_some(),
+            override_cooldown: args.put.override_cooldown,
+        },
+    };
+    let scaled = scale(app.session()?, request, &mut |line| out.progress(&format!("  {line}")))?;
+    Ok(answer_of(app, &scaled, Wait::Verified, &args.wish)
+        .line(format!("  {service} is pinned until {until}")))
+}

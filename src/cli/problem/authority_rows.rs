@@ -1,0 +1,68 @@
+//! One of each refusal that rests on a person's word.
+
+use super::{clock, id, number};
+use crate::domain::id::Replicas;
+use crate::domain::scale::authority::Hold;
+use crate::domain::scale::consent::Unauthorized;
+use crate::domain::scale::provenance::PersonEvidence;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::service::RegisteredMode;
+
+pub(super) fn rows() -> Vec<Rejection> {
+    let (service, revision) = (|| id("web"), number(18));
+    let glass = || id("bg-12");
+    let not_authorized =
+        |why| Rejection::NotAuthorized { service: service(), authorization_id: glass(), why };
+    let moved = |actual| Rejection::ApprovalMoved {
+        service: service(),
+        revision,
+        base: Replicas::from(8),
+        desired: Replicas::from(2),
+        actual,
+    };
+    let owned = |owner| Rejection::ExternalOwner {
+        service: id("search"),
+        mode: RegisteredMode::ExternalHpa,
+        owner,
+    };
+    vec![
+        Rejection::OnHold {
+            service: service(),
+            hold: Box::new(Hold {
+                until: clock("16:00:00"),
+                reason: "database upgrade\u{7}".to_owned(),
+                actor: "sre".to_owned(),
+                set_at: clock("14:00:00"),
+            }),
+        },
+        Rejection::SamePerson {
+            service: service(),
+            revision,
+            evidence: PersonEvidence::DatabaseRole,
+            name: "ci_runner".to_owned(),
+        },
+        Rejection::SameReviewer {
+            authorization_id: glass(),
+            evidence: PersonEvidence::OsUser,
+            name: "oncall".to_owned(),
+        },
+        not_authorized(Unauthorized::NoSuch),
+        not_authorized(Unauthorized::OtherCount),
+        Rejection::NoSuchAuthorization { authorization_id: glass() },
+        Rejection::AuthorizationOpen {
+            service: service(),
+            authorization_id: glass(),
+            until: clock("15:00:00"),
+        },
+        Rejection::ApprovalExpired { service: service(), revision, until: clock("14:00:00") },
+        moved(Some(Replicas::from(50))),
+        moved(None),
+        owned(None),
+        owned(Some("hpa shop/search".to_owned())),
+        Rejection::StillOwned {
+            service: id("search"),
+            owners: vec!["HorizontalPodAutoscaler shop/search".to_owned()],
+        },
+        Rejection::Retired { service: service(), at: clock("12:00:00") },
+    ]
+}

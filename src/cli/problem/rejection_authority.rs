@@ -1,0 +1,85 @@
+//! Refusals that rest on a person's word: owners, holds, answers and authorizations.
+
+use super::rejection::at;
+use super::{Problem, ProblemContext};
+use crate::domain::id::ServiceName;
+use crate::domain::scale::rejection::Rejection;
+
+/// Where a person says why.
+const SAY_WHY: &str = "WHY";
+
+/// The rows of those refusals; any other is left as it is.
+pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
+    match rejection {
+        Rejection::ExternalOwner { service, mode, owner } => {
+            external_owner(p.fact("mode", mode.as_str()), service, owner.as_deref(), c)
+        }
+        Rejection::StillOwned { service, owners } => {
+            let p = owners.iter().fold(p, |p, owner| p.fact("owner", owner.clone()));
+            p.hint("take it away there first, and keep a copy of it; then run this same line again")
+                .again(c)
+                .run(c.command(&["service", "show", service.as_str()]))
+        }
+        Rejection::ApprovalRequired { service, revision, until } => p
+            .fact("proposal", format!("open for {}", until.since(c.now)))
+            .hint("a colleague looks at it and answers it, then run this same line again")
+            .run(c.command(&["approval", "show", &at(service, *revision)]))
+            .run(c.command(&["approval", "grant", &at(service, *revision), "--reason", SAY_WHY]))
+            .again(c),
+        Rejection::OnHold { service, hold } => p
+            .fact("since", format!("{} ago", c.now.since(hold.set_at)))
+            .fact("left", hold.until.since(c.now).to_string())
+            .hint("ask them, or break the glass (--break-glass --incident ID); they end it with")
+            .run(c.command(&["hold", "lift", service.as_str(), "--reason", SAY_WHY])),
+        Rejection::SamePerson { service, revision, .. } => p
+            .hint("another key, database role or OS user must answer it; what is asked is shown by")
+            .run(c.command(&["approval", "show", &at(service, *revision)])),
+        Rejection::SameReviewer { authorization_id, .. } => p
+            .hint("somebody else must review it; what was done under it is shown by")
+            .run(c.command(&["break-glass", "show", authorization_id.as_str()])),
+        Rejection::NotAuthorized { .. } | Rejection::NoSuchAuthorization { .. } => p
+            .hint("the authorizations that are open are listed by")
+            .run(c.command(&["break-glass", "list"])),
+        Rejection::AuthorizationOpen { authorization_id, until, .. } => p
+            .fact("left", until.since(c.now).to_string())
+            .hint("review it once it is over, or take it back first with")
+            .run(c.command(&[
+                "break-glass",
+                "revoke",
+                authorization_id.as_str(),
+                "--reason",
+                SAY_WHY,
+            ])),
+        Rejection::ApprovalExpired { service, revision, until } => p
+            .fact("over", format!("{} ago", c.now.since(*until)))
+            .hint("wish it anew under a new key, with a longer --approve-within; it is shown by")
+            .run(c.command(&["approval", "show", &at(service, *revision)])),
+        Rejection::ApprovalMoved { service, revision, base, actual, .. } => {
+            let p = match actual {
+                Some(actual) => p.values(base.get(), actual.get()),
+                None => p,
+            };
+            p.hint("that was another count: wish anew under a new key; take this one back with")
+                .run(c.command(&["intent", "withdraw", &at(service, *revision)]))
+        }
+        Rejection::Retired { service, .. } => p
+            .hint("its history is told by the first; it is registered anew with the second")
+            .run(c.command(&["log", service.as_str()]))
+            .run(c.command(&["help", "service", "put"])),
+        _ => p,
+    }
+}
+
+fn external_owner(
+    p: Problem,
+    service: &ServiceName,
+    owner: Option<&str>,
+    c: &ProblemContext,
+) -> Problem {
+    let p = match owner {
+        Some(owner) => p.fact("owner", owner.to_owned()),
+        None => p,
+    };
+    let take_over = ["service", "mode", service.as_str(), "native", "--reason", SAY_WHY];
+    p.hint("change the count where it is owned, or take it over with").run(c.command(&take_over))
+}

@@ -1,0 +1,197 @@
+//! `scale --break-glass`: an authorization of one's own, confirmed and durable before the wish.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use clap::Args;
+
+use super::ScaleArgs;
+use crate::cli::app::App;
+use crate::cli::approval::known_as;
+use crate::cli::break_glass::GlassArgs;
+use crate::cli::fault::Fault;
+use crate::cli::output::Out;
+use crate::cli::problem::Problem;
+use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas};
+use crate::domain::scale::command::PutIntent;
+use crate::domain::scale::result::Detail;
+use crate::domain::scale::state::ServiceHead;
+use crate::ops::break_glass::{GlassRequest, authorize};
+
+#[derive(Debug, Clone, Args)]
+pub(super) struct ScaleGlass {
+    /// Pass policy, approval and cooldown: under an authorization of that name, or a new one
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "",
+        help_heading = "Break-glass")]
+    break_glass: Option<String>,
+    #[command(flatten)]
+    pub(super) glass: GlassArgs,
+    /// Do not ask; needs --current-replicas
+    #[arg(long, requires = "current_replicas", help_heading = "Break-glass")]
+    yes: bool,
+}
+
+/// The wish under the authorization that its line names or gives; as it is where it names none.
+pub(super) fn broken(
+    args: &ScaleArgs,
+    put: PutIntent,
+    app: &mut App,
+    out: &mut Out,
+) -> Result<PutIntent, Fault> {
+    let Some(word) = &args.glass.break_glass else {
+        let glass = &args.glass.glass;
+        if glass.incident.is_some() || glass.raise_max || args.glass.yes {
+            return Err(Fault::from(
+                Problem::usage("contradiction", "no glass is broken")
+                    .hint("add --break-glass, or leave --incident, --raise-max and --yes away"),
+            ));
+        }
+        return Ok(put);
+    };
+    if !word.is_empty() {
+        let id: AuthorizationId = word.parse().map_err(|error: InvalidIdentifier| {
+            Fault::usage("invalid_authorization", error.to_string())
+        })?;
+        return Ok(PutIntent { authorization: Some(id), ..put });
+    }
+    let session = app.session()?;
+    // The same line again, with a key that is known, is no second broken glass.
+    let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
+    if is_known && args.put.key.is_some() {
+        return Ok(put);
+    }
+    let request = GlassRequest {
+        service: put.service.clone(),
+        desired: put.desired(),
+        incident: args.glass.glass.incident()?,
+        reason: Detail::cut(put.reason().as_str()),
+        valid_for: args.glass.glass.authorized_for,
+        max_uses: 1,
+        attests_not_drained: put.attest_not_drained,
+        raises_max: args.glass.glass.raise_max,
+    };
+    let found = session.refresh_binding(&put.service)?;
+    let head = match found {
+        Some((_, state)) => state.head,
+        None => session.load_service(&put.service)?.head,
+    };
+    check_bounds(&request, &head, app)?;
+    confirm(args, &request, &head, app, out)?;
+    let session = app.session()?;
+    let glass = authorize(session, &request)?;
+    let id = glass.open.authorization.authorization_id;
+    out.progress(&format!("  audit {id} is durable"));
+    Ok(PutIntent { authorization: Some(id), ..put })
+}
+
+/// A bound is never passed: it is raised on purpose, or the count is another.
+fn check_bounds(request: &GlassRequest, head: &ServiceHead, app: &App) -> Result<(), Fault> {
+    let Some(registration) = &head.registration else {
+        return Ok(());
+    };
+    if request.desired <= registration.max_replicas || request.raises_max {
+        return Ok(());
+    }
+    let text = format!(
+        "{} is above max {} of {} (registration {})",
+        request.desired, registration.max_replicas, request.service, registration.unit_revision
+    );
+    let mut line = app.problem_context().line;
+    line.push("--raise-max".to_owned());
+    Err(Problem::usage("out_of_bounds", text)
+        .values(registration.max_replicas.get(), request.desired.get())
+        .hint("--raise-max registers it under the same authorization, and the review lists it")
+        .run(line)
+        .into())
+}
+
+/// Shows what is passed, and lets a person type the name of the service. Without a terminal the
+/// line itself says what it believes.
+fn confirm(
+    args: &ScaleArgs,
+    request: &GlassRequest,
+    head: &ServiceHead,
+    app: &App,
+    out: &mut Out,
+) -> Result<(), Fault> {
+    let current =
+        head.binding.as_ref().and_then(crate::domain::scale::service::Binding::known_replicas);
+    if args.glass.yes {
+        let believed = args.put.current_replicas;
+        return match (believed, current.map(Replicas::get)) {
+            (Some(believed), Some(current)) if believed != current => {
+                Err(crate::domain::scale::rejection::Rejection::PremiseMoved {
+                    service: request.service.clone(),
+                    expected: Replicas::new(believed).unwrap_or(Replicas::MAX),
+                    actual: Replicas::new(current).unwrap_or(Replicas::MAX),
+                }
+                .into())
+            }
+            _ => Ok(()),
+        };
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        let believed = current.map_or_else(|| "N".to_owned(), |count| count.to_string());
+        let mut line = app.problem_context().line;
+        line.extend(["--yes".to_owned(), "--current-replicas".to_owned(), believed]);
+        return Err(Problem::usage(
+            "confirmation_needed",
+            "a broken glass asks for a confirmation, and there is no terminal",
+        )
+        .hint("say what you believe runs now (or use ssh -t)")
+        .run(line)
+        .into());
+    }
+    for line in told(request, head, app) {
+        out.progress(&line);
+    }
+    let mut stderr = std::io::stderr();
+    let name = request.service.as_str();
+    // A prompt that cannot be written is answered by nobody.
+    let _ = write!(stderr, "Type {name} to go on: ").and_then(|()| stderr.flush());
+    let mut typed = String::new();
+    let read = std::io::stdin().lock().read_line(&mut typed);
+    if read.is_ok() && typed.trim() == name {
+        return Ok(());
+    }
+    Err(Problem::usage(
+        "not_confirmed",
+        format!("{:?} is not {name}: nothing was done", typed.trim()),
+    )
+    .hint("run the same line again, and type the name of the service")
+    .into())
+}
+
+/// What a person is shown before the glass breaks.
+fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
+    let ledger = app.problem_context().ledger.unwrap_or_default();
+    let mut lines = vec![format!("BREAK GLASS on ledger {ledger}")];
+    let from = head
+        .binding
+        .as_ref()
+        .and_then(crate::domain::scale::service::Binding::known_replicas)
+        .map_or_else(|| "?".to_owned(), |count| count.to_string());
+    if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {
+        lines.push(format!(
+            "  {} ({}/{}, uid {})   {from} → {}",
+            request.service,
+            registration.runtime_id,
+            registration.workload_id,
+            binding.target_uid,
+            request.desired
+        ));
+        if request.raises_max && request.desired > registration.max_replicas {
+            lines.push(format!(
+                "  registers     max {} → {} (stays until changed)",
+                registration.max_replicas, request.desired
+            ));
+        }
+    }
+    lines.push("  passes        policy, approval, cooldown, hold".to_owned());
+    lines.push("  never passes  target uid, bounds, mode, lease, revision, readings".to_owned());
+    if let Some(session) = app.opened() {
+        let by = &session.by;
+        lines.push(format!("  recorded as   {} · {} · unsigned", by.actor, known_as(by)));
+    }
+    lines.push("  afterwards    break-glass review, by somebody else".to_owned());
+    lines
+}

@@ -1,0 +1,79 @@
+//! Which refusals may pass by themselves, and when.
+
+use super::{Class, Rejection};
+use crate::domain::time::Timestamp;
+
+impl Rejection {
+    /// Whether the same line may succeed later without anybody changing it.
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::InFlight { .. }
+            | Self::InProgress { .. }
+            | Self::LeaseHeld { .. }
+            | Self::Cooldown { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::RetryLater { .. }
+            | Self::QuietTime { .. }
+            | Self::WaitsBehind { .. }
+            | Self::ApprovalRequired { .. }
+            | Self::FactUnknown { .. }
+            | Self::ClockSkew { .. } => true,
+            Self::OutOfBounds { .. }
+            | Self::FenceMissing { .. }
+            | Self::FenceTooFar { .. }
+            | Self::Contradiction(_)
+            | Self::StaleRevision { .. }
+            | Self::StaleUnitRevision { .. }
+            | Self::KeyConflict { .. }
+            | Self::SimulatedKey { .. }
+            | Self::LiveKey { .. }
+            | Self::IntentIdConflict { .. }
+            | Self::ModeMismatch { .. }
+            | Self::TargetChanged { .. }
+            | Self::TargetTaken { .. }
+            | Self::PremiseMoved { .. }
+            | Self::OthersIntent { .. }
+            | Self::WrongState { .. }
+            | Self::NotWriter { .. }
+            | Self::FenceLost { .. }
+            | Self::FenceExpired { .. }
+            | Self::FenceTooShort { .. }
+            | Self::LeaseLost { .. }
+            | Self::Denied { .. }
+            | Self::OnHold { .. }
+            | Self::SamePerson { .. }
+            | Self::SameReviewer { .. }
+            | Self::NotAuthorized { .. }
+            | Self::AuthorizationOpen { .. }
+            | Self::ApprovalExpired { .. }
+            | Self::ApprovalMoved { .. }
+            | Self::ExternalOwner { .. }
+            | Self::StillOwned { .. }
+            | Self::Retired { .. }
+            | Self::ReadingDiffers { .. }
+            | Self::OtherObject { .. }
+            | Self::NoSuchService { .. }
+            | Self::NoSuchKey { .. }
+            | Self::NoSuchAuthorization { .. }
+            | Self::NoSuchActuator { .. } => false,
+        }
+    }
+
+    /// When the same line may succeed, where that is known.
+    pub const fn retry_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::InProgress { held, .. } | Self::LeaseHeld { held, .. } => {
+                Some(held.lease.expires_at)
+            }
+            Self::Cooldown { until, .. } | Self::QuietTime { until, .. } => Some(*until),
+            Self::OutcomeUnknown { until, .. } => *until,
+            Self::RetryLater { retry_at, .. } => Some(*retry_at),
+            _ => None,
+        }
+    }
+
+    /// Whether the refusal itself is kept as a row (design, section 1, 6).
+    pub const fn is_kept(&self) -> bool {
+        matches!(self.class(), Class::Denied | Class::Cooldown | Class::ExternalOwner)
+    }
+}

@@ -1,0 +1,81 @@
+//! `adopt`: what runs becomes what is wished, by a reading, and nobody is called.
+
+use super::error::OpError;
+use super::read::READING_TRIES;
+use super::report::Report;
+use super::session::Session;
+use super::wait::refuse_after_signal;
+use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::scale::command::{Adopt, AuthorityCommand, Command};
+use crate::domain::scale::decide::{Reply, next_revision};
+use crate::domain::scale::intent::{Reason, minted_intent_id};
+use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::state::ServiceState;
+use crate::ledger::ReadTxn;
+
+/// Reads the target until nothing newer was recorded meanwhile, and adopts what was read.
+pub fn adopt(
+    session: &mut Session,
+    service: &ServiceName,
+    key: &ExecutionKey,
+    reason: &Reason,
+    supersede: bool,
+) -> Result<Report, OpError> {
+    for _ in 0..READING_TRIES {
+        refuse_after_signal()?;
+        let state = session.load_service(service)?;
+        let reading = session.read_service(&state)?.ok_or_else(|| {
+            OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
+        })?;
+        let began_after_serial = state.head.reading_serial;
+        let done = session.transition(service, std::slice::from_ref(key), |found, read| {
+            let ask = Adopt {
+                service: service.clone(),
+                key: key.clone(),
+                reading: reading.clone(),
+                began_after_serial,
+                reason: reason.clone(),
+                supersede,
+                key_elsewhere: elsewhere(found, read, key)?,
+                id_owner: id_owner(found, read, service, &reading, key)?,
+            };
+            Ok(Command::Authority(Box::new(AuthorityCommand::Adopt(ask))))
+        })?;
+        if done.reply != Reply::StaleReading {
+            return Report::of(done, key);
+        }
+    }
+    let why = format!("{READING_TRIES} readings were overtaken by newer ones");
+    let fact = MissingFact::Count { why };
+    Err(Rejection::FactUnknown { service: service.clone(), fact }.into())
+}
+
+type Elsewhere = Option<(ServiceName, crate::domain::id::IntentRevision)>;
+
+fn elsewhere(
+    state: &ServiceState,
+    read: &ReadTxn<'_>,
+    key: &ExecutionKey,
+) -> Result<Elsewhere, OpError> {
+    if state.executions.contains_key(key) {
+        return Ok(None);
+    }
+    let other = read.find_execution(key)?;
+    Ok(other.map(|other| (other.intent.service.clone(), other.revision())))
+}
+
+fn id_owner(
+    state: &ServiceState,
+    read: &ReadTxn<'_>,
+    service: &ServiceName,
+    reading: &crate::domain::scale::observation::Reading,
+    key: &ExecutionKey,
+) -> Result<Option<ExecutionKey>, OpError> {
+    let Some(mode) = state.head.registration.as_ref().and_then(|r| r.mode.record_mode()) else {
+        return Ok(None);
+    };
+    let latest = state.head.latest_revision;
+    let minted = minted_intent_id(service, mode, reading.replicas, latest);
+    let owner = read.intent_owner(&minted, next_revision(state))?;
+    Ok(owner.filter(|owner| owner != key))
+}

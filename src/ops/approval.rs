@@ -1,0 +1,71 @@
+//! `approval`: proposals that wait for a person, and the answers to them.
+
+use super::error::OpError;
+use super::report::Report;
+use super::session::Session;
+use crate::domain::id::ExecutionKey;
+use crate::domain::scale::command::{AuthorityCommand, Command};
+use crate::domain::scale::consent::approval_id;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::result::Detail;
+use crate::ledger::ExecutionFilter;
+
+/// The proposals, the newest first: those that wait, or all that ever were.
+pub fn approvals(session: &mut Session, all: bool) -> Result<Vec<Execution>, OpError> {
+    let filter = ExecutionFilter { unfinished: !all, ..ExecutionFilter::default() };
+    let mut found = session.ledger.read()?.executions(&filter)?;
+    found.retain(|execution| execution.asked.is_some());
+    if !all {
+        found.retain(|execution| execution.acceptance.is_none());
+    }
+    Ok(found)
+}
+
+/// The key of the proposal that has this name: `a-` and ten hex digits.
+pub fn approval_key(session: &mut Session, name: &str) -> Result<ExecutionKey, OpError> {
+    for all in [false, true] {
+        let found = approvals(session, all)?;
+        if let Some(execution) = found.iter().find(|it| approval_id(it.key()).as_str() == name) {
+            return Ok(execution.key().clone());
+        }
+    }
+    Err(Rejection::NoSuchKey { key: name.to_owned() }.into())
+}
+
+/// Reads the target of a proposal, where this host can: what is agreed to is what runs now. Where
+/// it cannot, the start reads it.
+pub fn read_for_answer(session: &mut Session, key: &ExecutionKey) -> Result<bool, OpError> {
+    let (state, execution) = session.load(key)?;
+    let actuator = state.head.registration.as_ref().and_then(|it| it.actuator.clone());
+    let Some(actuator) = actuator.filter(|name| session.is_bound_here(name)) else {
+        return Ok(false);
+    };
+    match session.refresh_binding(&execution.intent.service) {
+        Ok(found) => Ok(found.is_some()),
+        Err(error @ OpError::Interrupted { .. }) => Err(error),
+        Err(error) => {
+            session.notice("count_not_read", format!("{actuator} could not read it: {error}"));
+            Ok(false)
+        }
+    }
+}
+
+/// Answers a proposal: yes or no.
+pub fn approval_answer(
+    session: &mut Session,
+    key: &ExecutionKey,
+    grants: bool,
+    reason: &Detail,
+) -> Result<Report, OpError> {
+    if grants {
+        read_for_answer(session, key)?;
+    }
+    let (_, execution) = session.load(key)?;
+    let service = execution.intent.service;
+    let done = session.transition(&service, std::slice::from_ref(key), |_, _| {
+        let (key, reason) = (key.clone(), reason.clone());
+        Ok(Command::Authority(Box::new(AuthorityCommand::Answer { key, grants, reason })))
+    })?;
+    Report::of(done, key)
+}

@@ -1,0 +1,149 @@
+//! What the targets of this host, of servers and of streams begin with.
+
+/// A self-signed certificate of `localhost` and its key, made for this file alone.
+const PEM: &str = include_str!("../../fixtures/tls/localhost.pem");
+
+const STAT: [&str; 4] = [
+    "42 (a) b (c)) S 1 40 39 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 777 1 2\n",
+    "43 (scalectl) Z 1 43 43 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 1 0 88123 0 0 18446744073709551615",
+    "44 (x y) T 1 44 44 34816 44 1077936128 1 0 0 0 0 0 0 0 20 0 3 0 88123 1 2 3 4 5 6 7 8 9",
+    "45 () R 0 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0",
+];
+
+const PASSWD: [&str; 3] = [
+    "root:x:0:0:root:/root:/bin/bash\nann:x:1000:1000:Ann,,,:/home/ann:/bin/zsh\n",
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n+::::::\n#a:x:0:0::/:\n",
+    "a:x:1000:1:b\u{e9}:/:/bin/sh\nb:x:1000:1::/:\n:x:0:0::/:\nroot:*:0:0::/:\n",
+];
+
+const MOUNTS: [&str; 2] = [
+    "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\
+     40 35 0:52 / /home/a/far rw,nosuid shared:3 - fuse.sshfs b@host:/ rw\n",
+    "41 35 0:52 / /a\\040b rw - fuse.s3fs s3fs rw\n\
+     42 35 0:53 / /- rw shared:4 master:1 - tmpfs - rw\n",
+];
+
+const STATUS: [&str; 2] = [
+    "Name:\tscalectl\nUmask:\t0022\nState:\tR (running)\nSigBlk:\t0000000000000000\n\
+     SigIgn:\t0000000000001000\nSigCgt:\t0000000000000440\n",
+    "SigIgn:\tffffffffffffffff\n",
+];
+
+const MACHINE: [&str; 3] = [
+    "0123456789abcdef0123456789abcdef\n0b5f8c4e-9f5d-4c0e-8a68-5b7d7f0a3a11\n",
+    "0123456789ABCDEF0123456789abcdef\nanother-boot",
+    "uninitialized\nx",
+];
+
+const ADDRESSES: [&str; 14] = [
+    "postgres://",
+    "postgresql:///e",
+    "postgres://ann:geheimnis@localhost:8/e",
+    "postgres://ann:geheimnis@[::1]:5432/e?schema=s_1",
+    "postgres://%2Ftmp%2Fpg/e?port=9",
+    "postgres:///e?host=localhost,127.0.0.2&port=1,2&user=app",
+    "postgres://ops@localhost/e?password=geheimnis&connect_timeout=9&application_name=ci",
+    "postgres://localhost/d?hostaddr=127.0.0.1&target_session_attrs=any",
+    "postgres://localhost/d?hostaddr=10.0.0.1&sslmode=disable",
+    "postgres://10.0.0.1,localhost/d?sslmode=disable&channel_binding=disable",
+    "postgres://10.0.0.1/d?sslmode=prefer",
+    "postgres://localhost/d?hostaddr=10.0.0.1&sslmode=allow",
+    "https://ann:geheimnis@localhost/",
+    "postgres://a%40b@localhost/d%2Fe?schema=x&dbname=f",
+];
+
+const SERVICES: [&str; 3] = [
+    "[other]\nhost=10.0.0.9\n\n# ours\n[prod]\nhost = localhost\nport=6543\nuser=app\n\
+     password=geheimnis\n[last]\n",
+    "[prod]\r\nhost=127.0.0.1\r\ndbname=d\r\nschema=s\r\n[prod]\nuser=b\n",
+    "[prod]\nhost=10.0.0.1\nsslmode=disable\nhost=localhost\nservice=prod\n",
+];
+
+const PASSWORDS: [&str; 4] = [
+    "# none\nlocalhost:1:*:*:no\nlocalhost:6543:d:app:se\\:cret and more\n*:*:*:*:last\n",
+    "*:*:*:*:a long:password: of \\\\ letters\r\n",
+    "local\\host:6543:*:app:geheimnis",
+    "localhost:6543:d:app\nlocalhost:6543:d:ap\\p:\n",
+];
+
+const BATCH: [&str; 5] = [
+    "{\"id\":1,\"command\":[\"intent\",\"put\",\"web\",\"5\",\"--key\",\"k1\"]}\n\
+     {\"id\":\"b\",\"command\":[\"lease\",\"acquire\",\"k1\",\"--controller\",\"c\"]}\n",
+    "{\"intent_put\":{\"service\":\"web\",\"replicas\":5,\"key\":\"k2\",\"expect_revision\":\"latest\",\
+     \"valid_for_ms\":60000,\"queue\":true}}",
+    "{\"id\":2.5,\"intent_put\":{\"service\":\"web\",\"replicas\":5,\"expect_revision\":0,\
+     \"dry_run\":true}}\n\n",
+    "{\"id\":null,\"command\":[]}\r\n{\"command\":[\"x\"],\"intent_put\":null}",
+    "{\"id\":[],\"command\":[\"x\"]}\n{\"id\":3,\"command\":[\"x\"],\"intent_put\":{}}\n\"id\"",
+];
+
+const PRINTED: [&str; 7] = [
+    "[5]",
+    "5\n",
+    "{\"replicas\":5,\"ready\":4,\"uid\":\"u-1\",\"resource_version\":\" 9 \"}",
+    "{\"replicas\":0,\"ready\":null,\"more\":[1]}",
+    "5 replicas",
+    "\"5\"",
+    "5.0",
+];
+
+const TEMPLATES: [&str; 5] = [
+    "kubectl scale deploy/{workload_id} --replicas={desired_replicas}",
+    "sh -c 'echo \"{{\" {target_uid}' a\\ b \"c \\\" d\"",
+    "/opt/scale {cluster_id} {runtime_id} {target_resource_version} {execution_key}",
+    "'' {",
+    "echo {unknown}",
+];
+
+const SHOWN: [&str; 5] = [
+    "scalectl scale web=5 --reason it's $HOME; rm -rf `x`!",
+    "\u{1b}[2J\u{202e}user\u{2066} \u{9b}1m a\\b\r\n\t",
+    "=ls ~root \u{2026} gr\u{f6}\u{df}e \u{1f469}\u{200d}\u{1f469}",
+    "\u{e0041}\u{feff} \u{7f}1",
+    "",
+];
+
+const CONFIGS: [&str; 5] = [
+    "[ledgers]\nprod = \"postgres://ops@db.example/scalectl\"\nhere = '/var/lib/l.db'\n",
+    "ledgers = { prod = \"a\\nb\", \"x.y\" = \"\" }",
+    "# none\n",
+    "[ledgers]\nprod = 5\n",
+    "ledgers.prod = \"/l.db\"\n",
+];
+
+const SLOTS: [&str; 6] = [
+    // A pid that is used again, and one of another boot.
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":7,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"b","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"running","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}}}"#,
+    r#"{"state":"stopping","identity":{"pid":PID,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"SPACE"}},"more":1}"#,
+    r#"{"state":"failed","pid":PID,"reason":"executing x: No such file"}"#,
+    r#"{"state":"running","identity":{"pid":1,"start_ticks":TICKS,
+    "host":{"boot_id":"BOOT","pid_namespace":"pid:[1]"}}}"#,
+];
+
+/// What a target begins with.
+pub(super) fn of(target: &str) -> &'static [&'static str] {
+    match target {
+        "proc_stat" => &STAT,
+        "passwd" => &PASSWD,
+        "mountinfo" => &MOUNTS,
+        "proc_status" => &STATUS,
+        "machine_id" => &MACHINE,
+        "server_address" => &ADDRESSES,
+        "service_file" => &SERVICES,
+        "password_file" => &PASSWORDS,
+        "certificates" => &[PEM],
+        "batch_lines" => &BATCH,
+        "exec_output" => &PRINTED,
+        "exec_template" => &TEMPLATES,
+        "shown" => &SHOWN,
+        "config_toml" => &CONFIGS,
+        "local_slot" => &SLOTS,
+        other => panic!("{other} begins with nothing"),
+    }
+}
