@@ -16,6 +16,7 @@ mod proxy;
 mod refused;
 mod replication;
 mod roles;
+mod secrets;
 mod tls;
 mod waits;
 

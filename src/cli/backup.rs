@@ -31,6 +31,7 @@ struct BackupArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = BackupArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    App::file_named("--to", &args.to)?;
     let lock_timeout = app.globals.lock_timeout;
     let made = backup(app.session()?, &args.to, args.force, lock_timeout)?;
     let shown = made.path.display().to_string();

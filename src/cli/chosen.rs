@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::address::{resembles_address, without_password};
 use super::app::App;
 use super::config::Config;
-use super::escape::without_password;
 use super::fault::Fault;
 use super::mistyped::nearest;
 use super::passwd::os_user;
@@ -72,19 +72,15 @@ impl App {
 
     /// What is meant by a path or an address.
     fn location(&self, text: OsString) -> Result<Location, Fault> {
-        let Some(address) = text.to_str().filter(|text| text.contains("://")) else {
+        let address = text.to_string_lossy();
+        if !resembles_address(&address) {
             return Ok(Location::File(PathBuf::from(text)));
-        };
+        }
+        let address = address.as_ref();
         let os_user = os_user(rustix::process::getuid().as_raw());
         let around = Surroundings { environment: self.environment.all(), os_user: &os_user };
         ServerAddress::parse(address, &around).map(Location::Server).map_err(|error| {
-            let scheme = address.split("://").next().unwrap_or_default();
-            let shown = if scheme.starts_with("postgres") {
-                without_password(address)
-            } else {
-                // Where its password is, nobody knows.
-                format!("{scheme}://…").into()
-            };
+            let shown = without_password(address);
             Fault::usage("ledger_address_invalid", format!("{shown}: {error}"))
         })
     }
@@ -114,6 +110,17 @@ impl App {
         problem
     }
 
+    /// A file of this host. An address there would be shown, as a path is.
+    pub(crate) fn file_named(flag: &str, path: &Path) -> Result<(), Fault> {
+        let text = path.to_string_lossy();
+        if !resembles_address(&text) {
+            return Ok(());
+        }
+        let shown = without_password(&text);
+        let text = format!("{flag} is a file, and {shown} is no path (./… where it is one)");
+        Err(Fault::usage("not_a_path", text))
+    }
+
     /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH" or "postgres://…". A word
     /// with a slash or a dot is a path.
     fn named_ledger(&self, word: &str) -> Result<Option<String>, Fault> {
@@ -139,7 +146,7 @@ impl App {
             }
         };
         let config = Config::read(&text).map_err(|error| {
-            Fault::usage("config_invalid", format!("{}: {error}", file.display()))
+            Fault::usage("config_invalid", format!("{}:{error}", file.display()))
         })?;
         Ok(config.into_ledgers())
     }

@@ -11,10 +11,30 @@ pub struct Config {
     ledgers: BTreeMap<String, String>,
 }
 
+/// A text that is no such file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {said}")]
+pub struct ConfigError {
+    /// Where, from 1.
+    line: usize,
+    said: String,
+}
+
+/// What the file has, where the error's own words would show what stands there.
+const SHAPE: &str = "it has [ledgers], and under it lines of NAME = \"PATH or address\"";
+
 impl Config {
-    /// Reads the text of the file. The error says where it is wrong.
-    pub fn read(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
+    /// Reads the text of the file. The error says where it is wrong, and shows nothing of what
+    /// stands there: it may be a password.
+    pub fn read(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let before = text.get(..start).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let is_shown = error.message().contains(['"', '`', '\'']);
+            let said = if is_shown { SHAPE } else { error.message() };
+            ConfigError { line, said: said.to_owned() }
+        })
     }
 
     /// All names, and what each stands for.

@@ -115,40 +115,6 @@ fn shell_quote(arg: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A ledger's address, or an argument with one in it, without its password.
-///
-/// `postgres://user:secret@host/db?password=secret` becomes `postgres://user@host/db`. The line
-/// still works for whoever keeps the password where `libpq` looks for it.
-pub fn without_password(text: &str) -> Cow<'_, str> {
-    let Some(at) = text.find("://") else {
-        return Cow::Borrowed(text);
-    };
-    let (before, rest) = (&text[..at], &text[at + 3..]);
-    let scheme = before.to_ascii_lowercase();
-    if !scheme.ends_with("postgres") && !scheme.ends_with("postgresql") {
-        return Cow::Borrowed(text);
-    }
-    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    if query.contains('@') {
-        // Either half may then be part of a password that nobody has percent-encoded.
-        return Cow::Owned(format!("{before}://…"));
-    }
-    let shown = match address.rsplit_once('@') {
-        Some((user, host)) => {
-            let user = user.split_once(':').map_or(user, |(user, _)| user);
-            format!("{user}@{host}")
-        }
-        None => address.to_owned(),
-    };
-    let is_open = |pair: &&str| {
-        let name = pair.split('=').next().unwrap_or(pair).to_ascii_lowercase();
-        !pair.is_empty() && !name.ends_with("password") && !name.contains('%')
-    };
-    let kept: Vec<&str> = query.split('&').filter(is_open).collect();
-    let mark = if kept.is_empty() { "" } else { "?" };
-    Cow::Owned(format!("{before}://{shown}{mark}{}", kept.join("&")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,23 +175,5 @@ mod tests {
             assert_eq!(shell_line(&[arg]), quoted);
         }
         assert_eq!(shell_line(&["scalectl", "scale", "a b"]), "scalectl scale 'a b'");
-    }
-
-    #[test]
-    fn passwords_are_not_shown() {
-        for (text, shown) in [
-            ("prod", "prod"),
-            ("/var/lib/a:b@c.db", "/var/lib/a:b@c.db"),
-            ("postgres://ops@db/x", "postgres://ops@db/x"),
-            ("postgres://ops:s3:cr@et@db:5432/x", "postgres://ops@db:5432/x"),
-            ("--ledger=postgres://ops:pw@db/x?a=1&PassWord=pw", "--ledger=postgres://ops@db/x?a=1"),
-            ("postgres://db/x?password=p%40w", "postgres://db/x"),
-            ("postgresql://ops:p?w@db/x", "postgresql://…"),
-            ("postgres://db/x?pass%77ord=pw&sslpassword=pw", "postgres://db/x"),
-            ("https://ci/run?who=a@b", "https://ci/run?who=a@b"),
-            ("postgres://ops:p/w@db/x", "postgres://ops@db/x"),
-        ] {
-            assert_eq!(without_password(text), shown);
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! no process: a verb parses, calls one operation, and shows what came of it. Nothing here survives a
 //! crash or needs to.
 
+pub mod address;
 mod app;
 mod args;
 mod bug;
@@ -62,6 +63,7 @@ pub mod table;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use address::without_passwords;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 
 use crate::actuator::signals;
@@ -297,7 +299,7 @@ fn help_or_problem(error: &clap::Error, args: &[OsString]) -> Result<Parsed, Box
 
 /// A wrong line as a problem: clap's words, in the one form of errors.
 fn usage_of(error: &clap::Error) -> Problem {
-    let text = error.render().to_string();
+    let text = without_passwords(&error.render().to_string());
     let text = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
     let mut paragraphs = text.split("\n\n");
     let message = paragraphs.next().unwrap_or("a wrong line").replace('\n', " ");

@@ -10,7 +10,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::escape::{escape, escape_json, escape_lines, without_password};
+use super::address::without_password;
+use super::escape::{escape, escape_json, escape_lines};
 use super::exit::Exit;
 use super::problem::Problem;
 use super::table::{Look, Table};

@@ -12,7 +12,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::escape::{SHOWN_CHARS_MAX, escape_bounded, shell_line, without_password};
+use super::address::{line_without_passwords, without_password};
+use super::escape::{SHOWN_CHARS_MAX, escape_bounded, shell_line};
 use super::exit::Exit;
 use super::output::{Applied, Recorded};
 use crate::domain::id::{ActuatorName, CommandId};
@@ -359,10 +360,7 @@ impl Problem {
 
     /// The commands to paste, without passwords.
     fn shown_next(&self) -> Vec<Vec<String>> {
-        let shown = |argv: &Vec<String>| {
-            argv.iter().map(|arg| without_password(arg).into_owned()).collect()
-        };
-        self.next.iter().map(shown).collect()
+        self.next.iter().map(|argv| line_without_passwords(argv)).collect()
     }
 }
 

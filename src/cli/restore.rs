@@ -50,6 +50,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         let report = restore_in_place(app.session()?, args.unseal, &reason)?;
         return Ok(answer(&report, None));
     };
+    App::file_named("--from", from)?;
     let chosen = app.chosen()?;
     let Location::File(to) = &chosen.location else {
         let problem = Problem::usage(

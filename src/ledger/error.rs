@@ -147,7 +147,7 @@ pub enum LedgerError {
     CommitUnknown { command_id: CommandId, path: PathBuf, problem: String, was_moved: bool },
     /// What an earlier command has recorded can be read, and no standby has said that it has it.
     #[error(
-        "what is in the ledger {} may be lost with its server, no standby has confirmed it: {problem}",
+        "what the ledger {} has may be lost with its server, no standby confirms it: {problem}",
         path.display()
     )]
     Unconfirmed { path: PathBuf, problem: String },

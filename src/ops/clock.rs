@@ -83,8 +83,8 @@ impl Clock {
     }
 }
 
-/// How far the ledger's clock is ahead of the host's, in microseconds. What a child says of the time
-/// is by the host's clock, or by one that is as right as the host's should be.
+/// How far the ledger's clock is ahead of the host's, in microseconds. What a child says of the
+/// time is by the host's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSkew(i64);
 

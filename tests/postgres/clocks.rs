@@ -84,7 +84,8 @@ fn the_quiet_runs_from_the_end_of_a_call_whatever_the_clocks_say() {
     }
 }
 
-/// Whoever proves the end of a call whose guard is dead notes it, and tells it by the ledger's time.
+/// Whoever proves the end of a call whose guard is dead notes it, and tells it by the ledger's
+/// time.
 #[test]
 fn an_end_that_was_proved_later_is_told_by_the_ledgers_time() {
     let (_server, world) = on_server(240, "60s");
@@ -112,8 +113,8 @@ fn a_host_whose_clock_is_hours_off_can_read_its_targets() {
     let apart = server.psql(
         "postgres",
         "SELECT max(abs(extract(epoch FROM clock_timestamp()) -
-                extract(epoch FROM CAST(substring(body FROM '\"read_at\":\"([^\"]+)') AS timestamptz))))
-                < 60 FROM scalectl.event WHERE body LIKE '%\"read_at\":%'",
+                extract(epoch FROM CAST(substring(body FROM '\"read_at\":\"([^\"]+)')
+                                        AS timestamptz)))) < 60 FROM scalectl.event WHERE body LIKE '%\"read_at\":%'",
     );
     assert_eq!(apart, "t", "a reading is by the host's clock");
     // What was read an hour before is none, by the clock of who has read it.

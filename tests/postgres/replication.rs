@@ -96,6 +96,38 @@ fn a_row_that_no_standby_has_is_unknown() {
     assert_eq!(server.psql("postgres", is_there), "1", "once");
 }
 
+/// A role, a database or a person may have asked for less than a write here needs.
+#[test]
+fn every_write_waits_for_the_standby_whatever_its_role_has_set() {
+    let server = Cluster::start(&[]);
+    let world = furnished(&server.address("postgres", "postgres"));
+    for name in ["off", "local"] {
+        let text = format!("@id(\"{name}\")\npermit(principal, action, resource);\n");
+        world.write(&format!("{name}.cedar"), text);
+    }
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    for setting in ["off", "local"] {
+        let sql = format!("ALTER ROLE postgres SET synchronous_commit = '{setting}'");
+        // Its own COMMIT waits for the standby that is not there.
+        server.psql("postgres", &format!("SET synchronous_commit = off; {sql}"));
+        let held = server.psql("postgres", "SHOW synchronous_commit");
+        assert_eq!(held, setting, "the role has it");
+        for line in [
+            format!("intent put web --replicas 4 --key {setting} --supersede --reason r"),
+            format!("{SERVICE} --backoff 1{}s", setting.len()),
+            format!("policy put {setting}.cedar --reason r"),
+        ] {
+            let put = world.start(&format!("-o json {line}"));
+            world.until("its COMMIT waits for the standby", || {
+                server.psql("postgres", &format!("SELECT count(*) {WAITING}")) == "1"
+            });
+            server.psql("postgres", &format!("SELECT pg_cancel_backend(pid) {WAITING}"));
+            super::ended(put, &line).exits(16);
+        }
+    }
+}
+
 /// A client: puts one key after the other, and keeps what was acknowledged.
 struct Client {
     acknowledged: Vec<String>,

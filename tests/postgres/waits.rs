@@ -53,6 +53,28 @@ fn the_clock_is_read_when_the_wait_is_over() {
     assert_eq!(world.sql(&sql), "t", "it is by a clock from before the wait");
 }
 
+/// Each of the two sees a target that nobody has, and only one may take it.
+#[test]
+fn two_services_at_once_do_not_take_one_target() {
+    let world = with_fake();
+    let held = world.schema().hold(&["registry"]);
+    let line = |name: &str| {
+        let put = SERVICE.replace("put web", &format!("put {name}"));
+        format!("-o json --lock-timeout 20s {put} --workload shared")
+    };
+    let puts = ["one", "two"].map(|name| world.start(&line(name)));
+    world.until("both wait", || world.schema().waiting_for("registry") == 2);
+    drop(held);
+    let puts = puts.map(|put| super::ended(put, "service put"));
+    let mut codes = [puts[0].code, puts[1].code];
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(10)], "{puts:#?}");
+    let refused = puts.iter().find(|ran| ran.code == Some(10)).unwrap();
+    assert_eq!(refused.at("/error/code"), "target_taken");
+    assert_eq!(world.sql("SELECT count(*) FROM service WHERE name IN ('one', 'two')"), "1");
+    world.run("verify").exits(0);
+}
+
 #[test]
 fn a_change_of_the_policy_waits_for_every_writer_and_lets_none_in() {
     let world = two_services();

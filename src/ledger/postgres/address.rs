@@ -284,6 +284,10 @@ fn set_hosts(
         let number = if port.is_empty() { Ok(5432) } else { port.parse() };
         match number {
             Ok(number @ 1..) => config.port(number),
+            // Without an @ it may be a password.
+            _ if port.bytes().any(|byte| !byte.is_ascii_digit()) => {
+                return Err(wrong("the port is no number: after HOST: comes 1 to 65535"));
+            }
             _ => return Err(wrong(format!("the port is {port:?}: 1 to 65535"))),
         };
     }

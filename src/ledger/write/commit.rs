@@ -56,9 +56,9 @@ impl WriteTxn<'_> {
         Ok(Committed { command_id, ledger_id, incarnation })
     }
 
-    /// Whether the lost COMMIT is there; none where it has written nothing that could be looked
-    /// for. Under the same locks, so that it is over: as long as the server still works on it, it
-    /// holds them.
+    /// Whether the lost COMMIT is there to stay; none where it has written nothing that could be
+    /// looked for. Under the same locks, so that it is over: as long as the server still works on
+    /// it, it holds them.
     fn look_for_it(&self) -> Result<Option<bool>, LedgerError> {
         let engine = self.read.engine();
         engine.begin_write(&self.reach.locks())?;

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use scalectl::cli::escape::without_password;
+use scalectl::cli::address::without_password;
 use scalectl::ledger::{ServerAddress, Surroundings};
 
 use super::files::directory;

@@ -60,9 +60,10 @@ fn section(
             let (word, value) = line
                 .split_once('=')
                 .ok_or_else(|| wrong(format!("{}: not WORD=VALUE", place())))?;
-            let word = known(word.trim()).filter(|word| *word != "service").ok_or_else(|| {
-                wrong(format!("{}: {:?} is not a word of an address", place(), word.trim()))
-            })?;
+            // It is not shown: what stands there may be the rest of a password.
+            let word = known(word.trim())
+                .filter(|word| *word != "service")
+                .ok_or_else(|| wrong(format!("{}: before = is no word of an address", place())))?;
             found.get_or_insert_default().push((word, value.trim().to_owned()));
         }
     }

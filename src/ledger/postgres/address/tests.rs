@@ -52,7 +52,11 @@ fn an_address_says_more_than_the_environment() {
 fn a_word_that_is_wrong_is_named_without_a_password() {
     for (text, problem) in [
         ("postgres://u:geheim@h/d?nonsense=1", "\"nonsense\" is not a word"),
-        ("postgres://u:ge?heim@h/d", "what follows ? is not WORD=VALUE"),
+        ("postgres://u:ge?heim@h/d", "in a password write / as %2F"),
+        ("postgres://u:ge/heim@h/d", "in a password write / as %2F"),
+        ("postgres://u@h/d?heim", "what follows ? is not WORD=VALUE"),
+        ("postgres://u:geheim", "the port is no number"),
+        ("postgresql+x://u:geheim@h", "postgres://USER@HOST:PORT/DATABASE"),
         ("postgres://u:geheim%2@h/d", "password: a % is not followed by two hex digits"),
         ("postgres://u:geheim@localhost:0/d", "the port is \"0\""),
         ("postgres://localhost:1,localhost:2,localhost/d?port=1,2", "2 ports for 3 hosts"),
@@ -82,6 +86,10 @@ fn tls_is_left_out_only_on_this_host_or_by_word() {
         ("postgres://%2Ftmp/d", false, false),
         ("postgres://127.0.0.9/d?sslmode=prefer", false, false),
         ("postgres://10.0.0.1/d?sslmode=disable", false, true),
+        // Without a word, whoever is elsewhere is reached by TLS.
+        ("postgres://10.0.0.1/d?sslrootcert=fixtures/tls/localhost.pem", true, false),
+        ("postgres://db.example/d?sslrootcert=fixtures/tls/localhost.pem", true, false),
+        ("postgres://localhost,db.example/d?sslrootcert=fixtures/tls/localhost.pem", true, false),
         // One of the hosts is elsewhere.
         ("postgres://localhost,10.0.0.1/d?sslmode=disable", false, true),
         // A host that is called as this one is, and is somewhere else.

@@ -7,7 +7,18 @@ pub(super) fn parse(text: &str) -> Result<Said, AddressError> {
     let rest = text
         .strip_prefix("postgres://")
         .or_else(|| text.strip_prefix("postgresql://"))
-        .ok_or_else(|| wrong("an address of a server begins with postgres://"))?;
+        .ok_or_else(|| {
+            wrong(
+                "an address of a server is postgres://USER@HOST:PORT/DATABASE, its password is in \
+                 ~/.pgpass or PGPASSWORD; a file of such a name is ./NAME",
+            )
+        })?;
+    if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
+        // Nothing is shown: what stands before may be the beginning of a password.
+        return Err(wrong(
+            "an @ after the first / or ?: in a password write / as %2F, ? as %3F and @ as %40",
+        ));
+    }
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = before.split_once('/').unwrap_or((before, ""));
     let mut said = Said::new();
@@ -23,6 +34,10 @@ pub(super) fn parse(text: &str) -> Result<Said, AddressError> {
         let (mut names, mut ports) = (Vec::new(), Vec::new());
         for host in hosts.split(',') {
             let (name, port) = host_and_port(host)?;
+            if port.bytes().any(|byte| !byte.is_ascii_digit()) {
+                // Without an @ it may be a password.
+                return Err(wrong("the port is no number: after HOST: comes 1 to 65535"));
+            }
             names.push(decoded("host", name)?);
             ports.push(port);
         }
@@ -37,8 +52,9 @@ pub(super) fn parse(text: &str) -> Result<Said, AddressError> {
             wrong("what follows ? is not WORD=VALUE&…; in a password write ? as %3F and @ as %40")
         })?;
         let word = known(name).ok_or_else(|| {
-            let name: String = name.chars().take(40).collect();
-            wrong(format!("{name:?} is not a word of an address"))
+            let is_plain = |c: char| c.is_ascii_lowercase() || c == '_';
+            let shown = Some(name).filter(|name| name.len() <= 40 && name.chars().all(is_plain));
+            wrong(format!("{:?} is not a word of an address", shown.unwrap_or("…")))
         })?;
         say(&mut said, word, value)?;
     }
@@ -55,7 +71,7 @@ fn say(said: &mut Said, word: &'static str, value: &str) -> Result<(), AddressEr
 fn host_and_port(text: &str) -> Result<(&str, &str), AddressError> {
     if let Some(rest) = text.strip_prefix('[') {
         let (address, after) =
-            rest.split_once(']').ok_or_else(|| wrong(format!("the host is {text:?}: no ]")))?;
+            rest.split_once(']').ok_or_else(|| wrong("a host begins with [ and has no ]"))?;
         return Ok((address, after.strip_prefix(':').unwrap_or(after)));
     }
     Ok(text.rsplit_once(':').unwrap_or((text, "")))
