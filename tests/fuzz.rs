@@ -139,7 +139,7 @@ fn files_of_this_host_and_short_texts_keep_their_properties() {
 
 #[test]
 fn what_the_kernel_and_the_system_tell_keeps_its_properties() {
-    let names = ["proc_stat", "passwd", "mountinfo", "proc_status", "machine_id"];
+    let names = ["proc_stat", "proc_locks", "passwd", "mountinfo", "proc_status", "machine_id"];
     hold_all(|name| names.contains(&name));
 }
 

@@ -24,14 +24,21 @@ pub struct LockHolder {
 pub fn holder(file: &Path, byte: u64) -> Option<LockHolder> {
     let inode = fs::metadata(file).ok()?.ino();
     let table = fs::read_to_string("/proc/locks").ok()?;
-    let pid = table.lines().find_map(|line| holder_in(line, inode, byte))?;
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(LockHolder { pid, name: name.trim_end().to_owned() })
+    let pid = holder_in(&table, inode, byte)?;
+    // The kernel cuts a name at 15 bytes, in the middle of a letter, too.
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(LockHolder { pid, name: String::from_utf8_lossy(&name).trim_end().to_owned() })
+}
+
+/// The process that a table in the form of proc_locks(5) names as the holder of an exclusive lock
+/// on this byte of this file.
+pub fn holder_in(table: &str, inode: u64, byte: u64) -> Option<i32> {
+    table.lines().find_map(|line| holder_of_line(line, inode, byte))
 }
 
 /// The process of a line of proc_locks(5) that has an exclusive lock on this byte of this file.
 /// The device is not compared: an overlay shows another one here than its files have.
-fn holder_in(line: &str, inode: u64, byte: u64) -> Option<i32> {
+fn holder_of_line(line: &str, inode: u64, byte: u64) -> Option<i32> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [_, kind, _, "WRITE", pid, file, first, last] = words[..] else { return None };
     let is_this = kind == "POSIX" && file.rsplit(':').next()?.parse() == Ok(inode);

@@ -290,7 +290,7 @@ impl Ledger {
             return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
         }
         let services = reach.named_services();
-        self.engine.begin_write_ahead(&reach.locks(), &ahead::of_write(&services, keys))?;
+        self.begin_write(&reach.locks(), &ahead::of_write(&services, keys))?;
         drop(services);
         let txn = WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach);
         txn.check_writable()?;
@@ -303,14 +303,18 @@ impl Ledger {
     }
 
     #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
-    fn begin_write(&mut self, locks: &[sql::Lock]) -> Result<(), LedgerError> {
+    fn begin_write(
+        &mut self,
+        locks: &[sql::Lock],
+        ahead: &[sql::Bound<'_>],
+    ) -> Result<(), LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
-            return self.engine.begin_write(locks);
+            return self.engine.begin_write_ahead(locks, ahead);
         };
         let began = Instant::now();
         self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
         let begun = loop {
-            let busy = match self.engine.begin_write(locks) {
+            let busy = match self.engine.begin_write_ahead(locks, ahead) {
                 Err(error) if error.is_busy() => error,
                 begun => break begun,
             };
@@ -330,7 +334,7 @@ impl Ledger {
         command_id: CommandId,
         reach: Reach,
     ) -> Result<WriteTxn<'_>, LedgerError> {
-        self.begin_write(&reach.locks())?;
+        self.begin_write(&reach.locks(), &[])?;
         Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
     }
 }

@@ -182,7 +182,7 @@ fn a_refusal_of_policy_leads_on() {
     let world = World::with_fake();
     // The first refusal is not the only one: its way out leads nowhere.
     let policy = "@id(\"all\") permit(principal, action, resource) unless \
-                  { action == Action::\"scale_up\" || action == Action::\"override_cooldown\" };";
+                  { [Action::\"scale_up\", Action::\"propose\"].contains(action) };";
     world.write("no-up.cedar", policy);
     world.run("policy put no-up.cedar --reason test").exits(0);
     let ran = world.json("plan web=50").exits(2);

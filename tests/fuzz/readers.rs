@@ -34,12 +34,15 @@ const WAYS: [&str; 20] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 65] = [
+const READERS: [Row; 72] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
-    ("actuator/calls.rs", "read_to_end(", 1, "call_file"),
+    ("actuator/calls/lines.rs", "read_to_end(", 1, "call_file"),
     ("actuator/host.rs", "read_to_string(", 2, "machine_id"),
+    ("actuator/locks.rs", ".lines()", 1, "proc_locks"),
+    ("actuator/locks.rs", "fs::read(", 1, "none: the name of a process is only shown, escaped"),
+    ("actuator/locks.rs", "read_to_string(", 1, "proc_locks"),
     ("actuator/procfs.rs", "fs::read(", 2, "proc_stat"),
     ("actuator/protocol.rs", "parse_strict(", 1, "actuator_request"),
     ("actuator/protocol/reading.rs", "parse_strict(", 1, "answer_apply"),
@@ -76,6 +79,12 @@ const READERS: [Row; 65] = [
     ("cli/problem.rs", ".lines()", 4, "none: texts of our own"),
     ("cli/record.rs", "read_document", 1, "intent_record"),
     ("cli/record.rs", "read_to_end(", 2, "intent_record"),
+    (
+        "cli/scale/glass.rs",
+        "read_line(",
+        1,
+        "none: what a person types at a terminal is compared with a name, and no more",
+    ),
     ("cli/verify.rs", "read_document", 1, "strict_json"),
     ("crash.rs", ".lines()", 1, "none: what a test wrote, with the feature testing only"),
     ("crash.rs", "read_to_string(", 1, "none: what a test wrote, with the feature testing only"),
@@ -85,11 +94,14 @@ const READERS: [Row; 65] = [
     ("domain/digest.rs", "FromStr for", 1, "texts"),
     ("domain/id.rs", "FromStr for", 1, "texts"),
     (
-        "domain/scale/decide/put.rs",
+        "domain/scale/decide/redelivery.rs",
         "serde_json::from_str",
         1,
         "none: a wish that was typed, written by ourselves a line before",
     ),
+    ("domain/measure.rs", "FromStr for", 1, "texts"),
+    ("domain/scale/consent.rs", "FromStr for", 1, "texts"),
+    ("domain/scale/scaling/signal.rs", "FromStr for", 1, "texts"),
     ("domain/time.rs", "FromStr for", 2, "texts"),
     ("files.rs", "read_settings(", 2, "none: the bounded reader itself; its callers have rows"),
     (

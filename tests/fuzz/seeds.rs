@@ -29,6 +29,12 @@ const STATUS: [&str; 2] = [
     "SigIgn:\tffffffffffffffff\n",
 ];
 
+const LOCKS: [&str; 3] = [
+    "1: POSIX  ADVISORY  WRITE 42 fe:01:77 120 120\n",
+    "1: -> POSIX  ADVISORY  WRITE 42 fe:01:77 0 EOF\n2: FLOCK  ADVISORY  WRITE 7 fe:01:77 0 EOF\n",
+    "9: POSIX  ADVISORY  READ 3 00:2d:77 0 0\n12: POSIX  ADVISORY  WRITE 42 00:2d:1 0 EOF\n",
+];
+
 const MACHINE: [&str; 3] = [
     "0123456789abcdef0123456789abcdef\n0b5f8c4e-9f5d-4c0e-8a68-5b7d7f0a3a11\n",
     "0123456789ABCDEF0123456789abcdef\nanother-boot",
@@ -133,6 +139,7 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "passwd" => &PASSWD,
         "mountinfo" => &MOUNTS,
         "proc_status" => &STATUS,
+        "proc_locks" => &LOCKS,
         "machine_id" => &MACHINE,
         "server_address" => &ADDRESSES,
         "service_file" => &SERVICES,

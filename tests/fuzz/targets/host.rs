@@ -3,6 +3,7 @@
 //! Each is read a second time by hand, from its manual page.
 
 use scalectl::actuator::host::{Whereabouts, key_of, machine_of, whereabouts};
+use scalectl::actuator::locks::holder_in;
 use scalectl::actuator::procfs;
 use scalectl::actuator::signals::ignored_of;
 use scalectl::adapters::local;
@@ -116,6 +117,32 @@ pub fn proc_status(data: &[u8]) -> bool {
     }
     assert_eq!(ignored_of(&[b"Name:\t\xe9\xff\n", data].concat()), mask, "a name hides the mask");
     mask != 0
+}
+
+/// `/proc/locks`: whoever is named as the holder has, on its own line, an exclusive lock of a process
+/// (no waiter, no lock of an open file) on that byte of that file.
+pub fn proc_locks(data: &[u8]) -> bool {
+    let Ok(table) = std::str::from_utf8(data) else { return false };
+    let mut is_taken = false;
+    for (inode, byte) in [(77, 120), (77, 0), (1, u64::MAX)] {
+        let found = holder_in(table, inode, byte);
+        let by_hand = lines(data).filter_map(|line| {
+            let fields = words(line);
+            let [_, b"POSIX", _, b"WRITE", pid, file, first, last] = fields[..] else {
+                return None;
+            };
+            let of_file = file.rsplit(|byte| *byte == b':').next().and_then(number::<u64>);
+            let above = last == b"EOF" || number::<u64>(last).is_some_and(|last| byte <= last);
+            let below = number::<u64>(first).is_some_and(|first| first <= byte);
+            let is_this = of_file == Some(inode) && above && below;
+            number::<i32>(pid).filter(|pid| is_this && *pid > 0)
+        });
+        assert_eq!(found, by_hand.into_iter().next(), "{table:?}");
+        let beside = format!("1: OFDLCK ADVISORY WRITE -1 fe:01:77 0 EOF\n{table}");
+        assert_eq!(holder_in(&beside, inode, byte), found, "{table:?}");
+        is_taken |= found.is_some();
+    }
+    is_taken
 }
 
 /// The machine's id, and the boot id below it: 32 hexadecimal digits and nothing else, and a key

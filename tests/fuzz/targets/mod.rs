@@ -21,7 +21,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 32] = [
+pub const ALL: [(&str, Target); 33] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("actuator_request", documents::actuator_request),
@@ -45,6 +45,7 @@ pub const ALL: [(&str, Target); 32] = [
     ("passwd", host::passwd),
     ("mountinfo", host::mountinfo),
     ("proc_status", host::proc_status),
+    ("proc_locks", host::proc_locks),
     ("machine_id", host::machine_id),
     ("server_address", server::server_address),
     ("service_file", server::service_file),

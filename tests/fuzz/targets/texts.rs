@@ -3,14 +3,44 @@
 use scalectl::actuator::host::whereabouts;
 use scalectl::domain::digest::Digest;
 use scalectl::domain::id::{ExecutionKey, HostKey};
+use scalectl::domain::measure::Measure;
+use scalectl::domain::scale::consent::Incident;
+use scalectl::domain::scale::scaling::SignalWord;
 use scalectl::domain::time::{DurationMs, Timestamp};
 use scalectl::ledger::Stream;
 
 /// Every short text is read as one of these or as none; what is read says the same again.
 pub fn texts(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
-    let taken = [instant(text), duration(text), identifier(text), digest(text), stream(text)];
+    let taken = [
+        instant(text),
+        duration(text),
+        identifier(text),
+        digest(text),
+        stream(text),
+        measure(text),
+        words(text),
+    ];
     taken.contains(&true)
+}
+
+/// A measured number is finite, and comes back bit by bit from what is stored of it.
+fn measure(text: &str) -> bool {
+    let Ok(read) = text.parse::<Measure>() else { return false };
+    assert!(read.get().is_finite(), "{text:?}");
+    assert!(read.get() != 0.0 || read.get().is_sign_positive(), "{text:?}");
+    let stored = serde_json::to_string(&read).expect("a finite number is JSON");
+    assert_eq!(serde_json::from_str::<Measure>(&stored).ok(), Some(read), "{stored}");
+    true
+}
+
+/// The words of a signal and of an incident are shown to people as they are.
+fn words(text: &str) -> bool {
+    let is_plain = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    let is_short = text.chars().count() <= 128;
+    let (signal, incident) = (text.parse::<SignalWord>(), text.parse::<Incident>());
+    assert_eq!((signal.is_ok(), incident.is_ok()), (is_plain && is_short, is_plain && is_short));
+    incident.is_ok()
 }
 
 fn instant(text: &str) -> bool {
