@@ -291,7 +291,7 @@ fn outcome(world: &mut World, line: &str) -> TickOutcome {
     evaluation
 }
 
-fn skip(world: &mut World, line: &str) -> String {
+pub(super) fn skip(world: &mut World, line: &str) -> String {
     match outcome(world, line) {
         TickOutcome::Skipped { because } => because.text(),
         other => other.as_str().to_owned(),

@@ -108,6 +108,7 @@ impl World {
             replicas: count(self.target.replicas),
             is_down: words.has("down"),
             read_at: self.now,
+            began_after_serial: self.serial(words),
         };
         AuthorityCommand::Tick(Tick {
             service: id("web"),

@@ -16,4 +16,5 @@ mod identity;
 mod leases;
 mod life;
 mod rejections;
+mod ticks;
 mod walk;

@@ -387,6 +387,24 @@ impl Execution {
             && self.fence().is_some_and(|fence| fence.is_alive(now))
     }
 
+    /// Whether nobody can carry it on any more, although that is not written down: its fence ran out,
+    /// or nobody has answered in time.
+    pub fn is_spent(&self, now: Timestamp) -> bool {
+        match &self.phase {
+            Phase::Proposed { until } => now >= *until,
+            Phase::Accepted => !self.fence().is_some_and(|fence| fence.is_alive(now)),
+            Phase::Failed { .. } => !self.is_retryable(now),
+            Phase::Started { .. }
+            | Phase::RecoveryPending { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => false,
+        }
+    }
+
     /// The lease, if it still permits something at `now`.
     pub fn live_lease(&self, now: Timestamp) -> Option<&HeldLease> {
         self.lease.as_ref().filter(|held| held.is_alive(now))

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::authority::Authority;
+use super::authority::{Authority, Override};
 use super::consent::OpenAuthorization;
 pub use super::effect::{Direction, LastEffect};
 use super::event::{Event, EventBody};
 use super::execution::{Acceptance, Execution, NewIntent, Phase};
 use super::intent::Fence;
 use super::observation::Reading;
+use super::provenance::WishSource;
 use super::service::{Binding, Registration};
 use crate::domain::id::{
     AuthorizationId, ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas, counted,
@@ -288,8 +289,12 @@ impl ServiceState {
             }
         }
         if !intent.dry_run {
-            // A newer wish ends an override, whoever made it.
-            self.head.authority.pinned = None;
+            // A newer wish ends an override, whoever made it; what only brings its count back is none.
+            let brings_back = |pinned: &mut Override| {
+                intent.source == WishSource::Reconciler
+                    && pinned.replicas == intent.wish.desired_replicas
+            };
+            self.head.authority.pinned.take_if(|pinned| !brings_back(pinned));
             self.head.authority.simulated = None;
             self.head.mark = mark_of(&acceptance.fence);
             self.head.displace(CurrentIntent {

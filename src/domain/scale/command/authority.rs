@@ -191,7 +191,7 @@ pub struct Tick {
     pub key: ExecutionKey,
     /// The life of the fence of that intent.
     pub valid_for: DurationMs,
-    /// How long that intent may wait for a colleague.
+    /// How long that intent may wait for a colleague; zero where it may not.
     pub approve_within: DurationMs,
     /// The key that the intent id and revision already name in the ledger.
     pub id_owner: Option<ExecutionKey>,
@@ -206,4 +206,6 @@ pub struct Observed {
     pub is_down: bool,
     /// When it was read.
     pub read_at: Timestamp,
+    /// The serial of the service before it was read.
+    pub began_after_serial: u64,
 }

@@ -25,6 +25,7 @@ pub use put::{external_lease_id, intended_identity, next_revision};
 pub use redelivery::answer_of_key;
 pub use settle::verdict_of;
 pub use start::waits_behind;
+pub use tick::ticked_count;
 
 use super::attempt::Pending;
 use super::command::{Command, Context};

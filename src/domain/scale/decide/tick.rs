@@ -5,23 +5,29 @@
 //! word: it never passes one.
 
 use super::put::put;
-use super::{Decision, Draft, Reply};
+use super::{Decision, Draft, Reply, nothing};
 use crate::domain::id::Replicas;
+use crate::domain::measure::Measure;
 use crate::domain::scale::command::{Observed, PutForm, PutIntent, Tick};
 use crate::domain::scale::event::EventBody;
-use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::registered;
 use crate::domain::scale::intent::Reason;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::scaling::{Sample, SampleMark, ScalingSpec, Streak, usable};
 use crate::domain::scale::service::Registration;
-use crate::domain::scale::state::Direction;
+use crate::domain::scale::state::{Direction, ServiceState};
 use crate::domain::scale::tick::{Evaluation, Skip, TickOutcome};
+use crate::domain::time::DurationMs;
 
 /// Looks at one service. Refused only where there is no such service; everything else is an answer.
 pub(super) fn tick(draft: &Draft<'_>, tick: &Tick) -> Result<Decision, Rejection> {
     let (registration, _) = registered(draft.state, &tick.service)?;
+    // What was read before a call has ended, or another reading was recorded, says nothing of now.
+    let serial = draft.state.head.reading_serial;
+    if tick.observed.is_some_and(|observed| observed.began_after_serial != serial) {
+        return Ok(nothing(Reply::StaleReading));
+    }
     let (evaluation, wished) = evaluate(draft, tick, registration);
     let mut events: Vec<EventBody> = wished;
     let has_changed = evaluation.samples != draft.state.head.authority.samples;
@@ -33,6 +39,27 @@ pub(super) fn tick(draft: &Draft<'_>, tick: &Tick) -> Result<Decision, Rejection
     decision.reply = Reply::Evaluated;
     decision.evaluation = Some(Box::new(evaluation));
     Ok(decision)
+}
+
+/// The count that a tick would wish, before any gate: what the id of its intent is made of.
+pub fn ticked_count(state: &ServiceState, tick: &Tick) -> Option<Replicas> {
+    let registration = state.head.registration.as_ref()?;
+    let spec = registration.scaling.as_ref()?;
+    let (current, sample) = (tick.observed?.replicas, tick.sample.as_ref()?);
+    let tracked = tracked(registration, spec, current, sample.value);
+    Some(tick.cost_cap.map_or(tracked, |cap| cap.capped(current, tracked)))
+}
+
+/// The count that a value asks for. One outside the bounds of the registration can never be wished,
+/// so a service that is outside them comes back to the nearest in one step, however long.
+fn tracked(
+    registration: &Registration,
+    spec: &ScalingSpec,
+    current: Replicas,
+    value: Measure,
+) -> Replicas {
+    let (min, max) = (registration.min_replicas, registration.max_replicas);
+    spec.wanted((min, max), current, value).clamp(min.min(max), max)
 }
 
 /// What one look knows so far.
@@ -98,8 +125,7 @@ fn evaluate(
     };
     look.samples.consumed_at = Some(sample.observed_at);
     look.sample = Some(sample);
-    let bounds = (registration.min_replicas, registration.max_replicas);
-    let desired = spec.wanted(bounds, current, sample.value);
+    let desired = tracked(registration, spec, current, sample.value);
     look.desired = Some(desired);
     if registration.mode.record_mode().is_none() {
         let streak = look.samples.streak;
@@ -171,21 +197,16 @@ fn wish(
     }
 }
 
-/// The state of whatever of the service is not over.
+/// The state of whatever of the service is not over. What nobody can carry on any more has only
+/// waited to be written down, and the next wish ends it.
 fn under_way(draft: &Draft<'_>) -> Option<&'static str> {
     let newest = draft
         .state
         .executions
         .values()
-        .filter(|it| it.is_live() && !it.phase.is_finished() && !is_over(draft, it))
+        .filter(|it| it.is_live() && !it.phase.is_finished() && !it.is_spent(draft.now))
         .max_by_key(|it| it.revision());
     newest.map(|execution| execution.phase.as_str())
-}
-
-/// A failure that nothing can try again any more has only waited to be written down.
-fn is_over(draft: &Draft<'_>, execution: &Execution) -> bool {
-    use crate::domain::scale::execution::Phase;
-    matches!(execution.phase, Phase::Failed { .. }) && !execution.is_retryable(draft.now)
 }
 
 fn put_of(look: &Look<'_>, spec: &ScalingSpec, current: Replicas, desired: Replicas) -> PutIntent {
@@ -203,7 +224,7 @@ fn put_of(look: &Look<'_>, spec: &ScalingSpec, current: Replicas, desired: Repli
     };
     let mut put = PutIntent::new(tick.service.clone(), form);
     put.source = WishSource::Autoscaler;
-    put.approve_within = Some(tick.approve_within);
+    put.approve_within = Some(tick.approve_within).filter(|it| *it > DurationMs::ZERO);
     put.id_owner.clone_from(&tick.id_owner);
     put
 }
