@@ -27,6 +27,7 @@ mod scenarios;
 mod standing;
 mod support;
 mod surface;
+mod ticks;
 mod tidy;
 mod walk;
 mod wishes;

@@ -34,6 +34,7 @@ const SHARED_STEPS: [&str; 22] = [
     "carry",
     "clock",
     "error",
+    "health",
     "ids",
     "lock_wait",
     "lost",
@@ -47,16 +48,21 @@ const SHARED_STEPS: [&str; 22] = [
     "scale",
     "seal",
     "session",
+    "signals",
     "stderr",
     "transition",
     "wait",
 ];
 /// The facts that a put gathers, and the lease that is asked for.
-const VERBS_OF_VERBS: [(&str, &str); 3] =
-    [("plan", "intent_put"), ("batch", "intent_put"), ("batch", "lease_acquire")];
+const VERBS_OF_VERBS: [(&str, &str); 4] = [
+    ("plan", "intent_put"),
+    ("batch", "intent_put"),
+    ("batch", "lease_acquire"),
+    ("reconcile", "intent_put"),
+];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
-const HOMES: [(&str, &[&str]); 23] = [
+const HOMES: [(&str, &[&str]); 24] = [
     ("cedar_policy_core", &["policy"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
@@ -80,6 +86,7 @@ const HOMES: [(&str, &[&str]); 23] = [
     ("tokio_postgres_rustls", &["ledger"]),
     ("toml", &["actuator", "cli"]),
     ("unicode_width", &["cli"]),
+    ("ureq", &["ops"]),
 ];
 
 /// Released migrations are never edited.

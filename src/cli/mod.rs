@@ -15,6 +15,7 @@ mod mistyped;
 mod noun;
 pub mod passwd;
 mod record;
+mod ticks;
 mod unwell;
 mod view;
 mod wish;
@@ -24,6 +25,7 @@ mod actuator;
 mod adopt;
 mod approval;
 mod attempt;
+mod autoscale;
 mod backup;
 pub mod batch;
 mod break_glass;
@@ -44,6 +46,7 @@ mod pinned;
 mod plan;
 mod policy;
 mod quickstart;
+mod reconcile;
 mod replay;
 mod restore;
 mod scale;
@@ -78,7 +81,8 @@ use table::Look;
 const ABOUT: &str = "scalectl: the durable authority for replica counts";
 
 /// The groups of the help, in their order.
-const GROUPS: [&str; 6] = ["Every day", "Step by step", "Set up", "People", "Ledger", "About"];
+const GROUPS: [&str; 7] =
+    ["Every day", "Step by step", "Set up", "People", "Fleet", "Ledger", "About"];
 
 /// Every noun in the order of the help.
 const NOUNS: &[Noun] = &[
@@ -105,6 +109,8 @@ const NOUNS: &[Noun] = &[
     hold::NOUN,
     pinned::NOUN,
     adopt::NOUN,
+    autoscale::NOUN,
+    reconcile::NOUN,
     verify::NOUN,
     backup::NOUN,
     restore::NOUN,

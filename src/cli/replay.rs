@@ -15,7 +15,6 @@ use super::{unwell, view};
 use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
-use crate::ledger::LedgerError;
 use crate::ops::OpError;
 use crate::ops::recover::Replayed;
 use crate::ops::replay::{next_step, replay, replay_until, unfinished};
@@ -155,7 +154,7 @@ impl All {
             Err(error) => error,
         };
         let effect = session.effect;
-        let ends = ends_all(&error);
+        let ends = error.ends_all();
         let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
         let problem = app.problem(error.into());
         self.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
@@ -221,17 +220,6 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
         _ => Recorded::No,
     };
     Ok(answer_of(all, recorded))
-}
-
-/// Whether the rest must wait: a signal asked for it, or a commit failed, and nobody knows whether
-/// it is durable.
-fn ends_all(error: &OpError) -> bool {
-    match error {
-        OpError::Interrupted { .. }
-        | OpError::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. }) => true,
-        OpError::Unrecorded { source, .. } => ends_all(source),
-        _ => false,
-    }
 }
 
 /// The row that the exit of many is: the most serious of them, in the order unknown, attention, the

@@ -154,6 +154,19 @@ impl OpError {
     pub fn usage(code: &'static str, message: impl Into<String>) -> Self {
         Self::Usage { code, message: message.into(), hint: None }
     }
+
+    /// Whether the rest of many must wait: a signal asked for it, or a commit failed, and nobody
+    /// knows whether it is durable.
+    pub fn ends_all(&self) -> bool {
+        match self {
+            Self::Interrupted { .. }
+            | Self::Ledger(LedgerError::CommitUnknown { .. } | LedgerError::Poisoned { .. }) => {
+                true
+            }
+            Self::Unrecorded { source, .. } => source.ends_all(),
+            _ => false,
+        }
+    }
 }
 
 impl From<Rejection> for OpError {

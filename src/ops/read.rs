@@ -6,9 +6,10 @@ use super::report::Report;
 use super::session::Session;
 use crate::domain::id::{ExecutionKey, ServiceName, TargetUid};
 use crate::domain::scale::command::{Command, Settlement};
-use crate::domain::scale::decide::Reply;
+use crate::domain::scale::decide::{Reply, decide};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::ReadTxn;
@@ -87,4 +88,63 @@ pub(crate) fn target_holder(
     };
     let others = heads.into_iter().filter(|(name, _)| *name != registration.service);
     Ok(others.filter(|(_, head)| holds(head)).map(|(name, _)| name).next())
+}
+
+/// A service with what could be read of its target.
+pub(super) enum Read {
+    /// It was read just now.
+    Fresh(ServiceState),
+    /// It was not: it is as recorded, or its count is unknown.
+    Stored(ServiceState),
+    /// It is not the target that is registered.
+    Refused(ServiceState, Box<Rejection>),
+}
+
+impl Session {
+    /// A service as `scale` would find it, read but not recorded. Where it cannot be read, its
+    /// count is unknown, which is said beside the answer.
+    pub(super) fn as_read(&mut self, mut state: ServiceState) -> Result<Read, OpError> {
+        let registration = state.head.registration.as_ref();
+        let Some(registration) = registration.filter(|registration| {
+            registration.actuator.as_ref().is_some_and(|name| self.is_bound_here(name))
+        }) else {
+            return Ok(Read::Stored(state));
+        };
+        let service = registration.service.clone();
+        let reading = match self.read_service(&state) {
+            Ok(Some(reading)) => reading,
+            Ok(None) => return Ok(Read::Stored(state)),
+            Err(OpError::Interrupted { signal, key }) => {
+                return Err(OpError::Interrupted { signal, key });
+            }
+            Err(error) => {
+                self.notice("not_read", format!("the count of {service} is unknown: {error}"));
+                if let Some(binding) = &mut state.head.binding {
+                    binding.outdated.count = true;
+                }
+                return Ok(Read::Stored(state));
+            }
+        };
+        let began_after_serial = state.head.reading_serial;
+        let bound_before = state.head.binding.clone();
+        let bind = Command::BindTarget {
+            service,
+            reading,
+            began_after_serial,
+            bound_before,
+            accept_uid: None,
+            target_holder: None,
+        };
+        let now = self.now();
+        let decided = self.with_context(&state, |context| decide(&state, &bind, context, now))?;
+        match decided {
+            Ok(decision) => {
+                let fresh = state.fold(&decision.events);
+                Ok(Read::Fresh(
+                    fresh.map_err(|error| OpError::Internal { what: error.to_string() })?,
+                ))
+            }
+            Err(rejection) => Ok(Read::Refused(state, Box::new(rejection))),
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::actuator::protocol::LookupReply;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
+use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::Source;
 use crate::domain::scale::service::{OnUnknown, RegisteredActuator};
@@ -25,38 +26,67 @@ pub struct Replayed {
     pub report: Report,
 }
 
+/// How one key is recovered, and what was done so far.
+struct Run {
+    /// Whether the actuator may be called; else what was lost is found out about, and no more.
+    may_call: bool,
+    /// Whether this run has taken a confirming reading already: the next one keeps the interval.
+    has_read: bool,
+    /// One line per thing that was found out or done.
+    steps: Vec<String>,
+}
+
 /// Recovers one key as far as is due and allowed.
 pub(crate) fn recover(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
-    let mut steps = Vec::new();
-    let mut recorded = false;
-    let mut effect = session.effect;
-    let mut has_read = false;
-    for _ in 0..STEPS_MAX {
-        let (_, execution) = session.load(key)?;
-        let report = match step(session, &execution, &mut has_read, &mut steps) {
-            Ok(Some(report)) => report,
-            Ok(None) => break,
-            Err(error) => {
-                session.excuse(effect, error)?;
+    Run { may_call: true, has_read: false, steps: Vec::new() }.recover(session, key)
+}
+
+/// Finds out what became of a lost call and records it: never calls, and confirms nothing.
+pub(crate) fn find_out(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
+    Run { may_call: false, has_read: false, steps: Vec::new() }.recover(session, key)
+}
+
+impl Run {
+    fn recover(mut self, session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
+        let (recorded, effect) = self.take_steps(session, key)?;
+        let report = Report::replay(session, key)?;
+        let reply = if recorded { Reply::Done } else { report.reply };
+        Ok(Replayed { steps: self.steps, report: Report { reply, recorded, effect, ..report } })
+    }
+
+    /// Whether anything was recorded, and what was done to the target.
+    fn take_steps(
+        &mut self,
+        session: &mut Session,
+        key: &ExecutionKey,
+    ) -> Result<(bool, Effect), OpError> {
+        let mut recorded = false;
+        let mut effect = session.effect;
+        for _ in 0..STEPS_MAX {
+            let (_, execution) = session.load(key)?;
+            let report = match step(session, &execution, self) {
+                Ok(Some(report)) => report,
+                Ok(None) => break,
+                Err(error) => {
+                    session.excuse(effect, error)?;
+                    break;
+                }
+            };
+            recorded |= report.recorded;
+            if report.effect != Effect::None {
+                effect = report.effect;
+            } else if effect == Effect::Unknown
+                && let Some(settled) = Effect::recorded_of(&report.execution)
+            {
+                // What this run had called, and could not tell, it has found out.
+                (effect, session.effect) = (settled, settled);
+            }
+            if !report.recorded {
                 break;
             }
-        };
-        recorded |= report.recorded;
-        if report.effect != Effect::None {
-            effect = report.effect;
-        } else if effect == Effect::Unknown
-            && let Some(settled) = Effect::recorded_of(&report.execution)
-        {
-            // What this run had called, and could not tell, it has found out.
-            (effect, session.effect) = (settled, settled);
         }
-        if !report.recorded {
-            break;
-        }
+        Ok((recorded, effect))
     }
-    let report = Report::replay(session, key)?;
-    let reply = if recorded { crate::domain::scale::decide::Reply::Done } else { report.reply };
-    Ok(Replayed { steps, report: Report { reply, recorded, effect, ..report } })
 }
 
 /// When the next reading of a success may be taken; none where none was taken yet.
@@ -65,13 +95,11 @@ pub(crate) fn reading_due(execution: &Execution) -> Option<Timestamp> {
     Some(last.began_at.plus(execution.intent.terms.reading_interval_ms))
 }
 
-/// One step; none where nothing more is due or allowed. `has_read` says whether this run has taken
-/// a confirming reading already: the next one keeps the interval.
+/// One step; none where nothing more is due or allowed.
 fn step(
     session: &mut Session,
     execution: &Execution,
-    has_read: &mut bool,
-    steps: &mut Vec<String>,
+    run: &mut Run,
 ) -> Result<Option<Report>, OpError> {
     if !execution.is_live() {
         return Ok(None);
@@ -80,36 +108,41 @@ fn step(
     match &execution.phase {
         Phase::Started { .. } => {
             let report = session.record_loss(execution)?;
-            steps.push(format!("{}: the call has ended without a result", name(execution)));
+            run.steps.push(format!("{}: the call has ended without a result", name(execution)));
             Ok(Some(report))
         }
-        Phase::RecoveryPending { pending } => settle(session, execution, pending, steps),
+        Phase::RecoveryPending { pending } => settle(session, execution, pending, run),
         Phase::Failed { retry_at } => {
             if !execution.is_retryable(session.now()) {
-                steps.push("no attempt is left: recorded as failed".to_owned());
+                run.steps.push("no attempt is left: recorded as failed".to_owned());
                 return Ok(Some(
                     session
                         .step(execution, Command::Observe { key: key.clone(), reading: None })?,
                 ));
             }
             if session.now() < *retry_at {
-                steps.push(format!("the next attempt may start at {retry_at}"));
+                run.steps.push(format!("the next attempt may start at {retry_at}"));
                 return Ok(None);
             }
-            steps.push(format!("attempt {} starts", execution.attempts + 1));
+            if !run.may_call {
+                run.steps.push("the next attempt may start".to_owned());
+                return Ok(None);
+            }
+            run.steps.push(format!("attempt {} starts", execution.attempts + 1));
             Ok(Some(session.carry_out(key, &CarryOptions::default())?))
         }
+        Phase::Succeeded | Phase::Observed if !run.may_call => Ok(None),
         Phase::Succeeded | Phase::Observed => {
-            let due = reading_due(execution).filter(|due| *has_read && session.now() < *due);
+            let due = reading_due(execution).filter(|due| run.has_read && session.now() < *due);
             if let Some(due) = due {
-                steps.push(format!("the next reading may be taken at {due}"));
+                run.steps.push(format!("the next reading may be taken at {due}"));
                 return Ok(None);
             }
-            *has_read = true;
+            run.has_read = true;
             let before = execution.readings_matched;
             let report = session.confirm(key)?;
             let reading = report.execution.last_reading.as_ref();
-            steps.push(reading.map_or_else(
+            run.steps.push(reading.map_or_else(
                 || confirmed_by(&report.execution).to_owned(),
                 |reading| format!("read {}: {}", reading.replicas, stands(&report.execution)),
             ));
@@ -143,8 +176,9 @@ fn settle(
     session: &mut Session,
     execution: &Execution,
     pending: &Pending,
-    steps: &mut Vec<String>,
+    run: &mut Run,
 ) -> Result<Option<Report>, OpError> {
+    let steps = &mut run.steps;
     session.record_end(execution)?;
     let terms = execution.intent.terms.clone();
     if terms.on_unknown == OnUnknown::Halt {
@@ -198,6 +232,7 @@ fn settle(
         }
     }
     if terms.on_unknown == OnUnknown::RetrySameKey
+        && run.may_call
         && actuator.capabilities.deduplicates_execution_key
         && execution.has_budget()
     {

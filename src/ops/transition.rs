@@ -11,7 +11,7 @@ use super::session::{Session, actuator_in};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::registry::{RefusalBody, RefusalEvent, is_same_refusal};
 use crate::domain::scale::command::{Command, Context};
-use crate::domain::scale::decide::{Reply, decide};
+use crate::domain::scale::decide::{Decision, Reply, decide};
 use crate::domain::scale::event::{Event, Stamped};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::invariant;
@@ -19,6 +19,7 @@ use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::scale::tick::Evaluation;
 use crate::domain::time::Timestamp;
 use crate::ledger::{Committed, Reach, ReadTxn, WriteTxn};
 
@@ -30,6 +31,8 @@ pub struct Transition {
     pub events: Vec<Event>,
     /// The service afterwards, or as it stands where nothing changed.
     pub state: ServiceState,
+    /// What a tick came to.
+    pub evaluation: Option<Box<Evaluation>>,
     /// The proof that the events are durable; none where there were none.
     pub committed: Option<Committed>,
 }
@@ -39,6 +42,7 @@ pub(super) struct Decided {
     pub(super) reply: Reply,
     pub(super) events: Vec<Event>,
     pub(super) state: ServiceState,
+    pub(super) evaluation: Option<Box<Evaluation>>,
 }
 
 /// A rule's no.
@@ -101,13 +105,13 @@ pub(super) fn decide_in(
     let decided = decide(&state, &command, &context, with.now);
     policy.finish()?;
     match decided {
-        Ok(decision) if decision.events.is_empty() => {
-            Ok(Decided { reply: decision.reply, events: decision.events, state })
-        }
-        Ok(decision) => {
-            let state = txn.append(service, state, &decision.events)?;
+        Ok(Decision { reply, events, evaluation }) => {
+            if events.is_empty() {
+                return Ok(Decided { reply, events, state, evaluation });
+            }
+            let state = txn.append(service, state, &events)?;
             invariant::check(&state)?;
-            Ok(Decided { reply: decision.reply, events: decision.events, state })
+            Ok(Decided { reply, events, state, evaluation })
         }
         Err(rejection) => {
             let kept = rejection.is_kept().then(|| {
@@ -175,15 +179,15 @@ impl Session {
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
-            Ok(Decided { reply, events, state }) if events.is_empty() => {
+            Ok(Decided { reply, events, state, evaluation }) if events.is_empty() => {
                 drop(txn);
                 self.ledger.confirm()?;
-                Ok(Transition { reply, events, state, committed: None })
+                Ok(Transition { reply, events, state, evaluation, committed: None })
             }
-            Ok(Decided { reply, events, state }) => {
+            Ok(Decided { reply, events, state, evaluation }) => {
                 let committed = Some(txn.commit()?);
                 self.recorded = true;
-                Ok(Transition { reply, events, state, committed })
+                Ok(Transition { reply, events, state, evaluation, committed })
             }
             Err(Undecided::Refused(mut refused)) => {
                 drop(txn);
