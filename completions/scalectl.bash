@@ -31,6 +31,9 @@ _scalectl() {
             scalectl,attempt)
                 cmd="scalectl__subcmd__attempt"
                 ;;
+            scalectl,autoscale)
+                cmd="scalectl__subcmd__autoscale"
+                ;;
             scalectl,backup)
                 cmd="scalectl__subcmd__backup"
                 ;;
@@ -90,6 +93,9 @@ _scalectl() {
                 ;;
             scalectl,quickstart)
                 cmd="scalectl__subcmd__quickstart"
+                ;;
+            scalectl,reconcile)
+                cmd="scalectl__subcmd__reconcile"
                 ;;
             scalectl,replay)
                 cmd="scalectl__subcmd__replay"
@@ -263,7 +269,7 @@ _scalectl() {
 
     case "${cmd}" in
         scalectl)
-            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt verify backup restore ledger doctor clock quickstart schema exit-codes completions version"
+            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile verify backup restore ledger doctor clock quickstart schema exit-codes completions version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1064,6 +1070,84 @@ _scalectl() {
             fi
             case "${prev}" in
                 --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__autoscale)
+            opts="-o -h --signals --provider --prometheus --query --timeout --budget --replica-cost --dry-run --health --max-actions --valid-for --approve-within --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --signals)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --query)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --replica-cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --health)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-actions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --valid-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --approve-within)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2615,7 +2699,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-n -o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2650,10 +2734,6 @@ _scalectl() {
                     return 0
                     ;;
                 --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -n)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3208,6 +3288,60 @@ _scalectl() {
             fi
             case "${prev}" in
                 --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__reconcile)
+            opts="-o -h --static --health --max-actions --valid-for --approve-within --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --health)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-actions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --valid-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --approve-within)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

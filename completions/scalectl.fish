@@ -57,6 +57,8 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "break-glass" -d '
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "hold" -d 'Let nothing but a broken glass change the count of a service for a time'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "override" -d 'Pin the count of a service for a time: set, clear'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "adopt" -d 'Take what runs for what is wished: by a reading, and nobody is called'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "autoscale" -d 'One tick: wish what follows from the newest samples, and call nobody'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'One pass: carry out what was accepted, confirm it, find out what was lost'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
@@ -75,9 +77,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l current-repl
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait -d 'Until when to go on: applied, verified or ready' -r -f -a "applied\t''
 verified\t''
@@ -121,9 +123,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l current-repli
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l controller -d 'Who would act; the registered writer by default' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -145,9 +147,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l current-re
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -168,7 +170,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only this kind of event' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position; the last position of a page begins the next' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s n -l limit -d 'The newest so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l limit -d 'The newest so many' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -211,9 +213,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -856,9 +858,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l timeout -d 'How long to wait for all of it' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -895,6 +897,41 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l ref -d 'What
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l signals -d 'The samples, as a document; - is stdin' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l prometheus -d 'The samples, as Prometheus says them: http://HOST:PORT' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l query -d 'What Prometheus is asked about a service [default: its label prometheus-query]; may be repeated' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l timeout -d 'How long the command or Prometheus may take, at most 5m' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l budget -d 'How much a service may cost an hour; only more replicas are capped' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l replica-cost -d 'What one replica costs an hour [default: 0.05]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l health -d 'A document that says whether it may act: two booleans, autoscaling_ready and convergence_ready; - is stdin, none is no gate' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l max-actions -d 'How many calls and wishes it may make, at least 1' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l valid-for -d 'How long the fence of a wish of its own lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l approve-within -d 'How long a wish of its own may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l provider -d 'The samples, as printed by the command after --'
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -l dry-run -d 'Walk every step, write nothing, say what would come of it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand autoscale" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l health -d 'A document that says whether it may act: two booleans, autoscaling_ready and convergence_ready; - is stdin, none is no gate' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l max-actions -d 'How many calls and wishes it may make, at least 1' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l valid-for -d 'How long the fence of a wish of its own lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l approve-within -d 'How long a wish of its own may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l static -d 'Only bring static services, and what a person has pinned, back to their counts'
+complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
