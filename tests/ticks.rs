@@ -11,7 +11,7 @@ mod sources;
 
 use serde_json::{Value, json};
 
-use super::support::{Ran, SERVICE, World};
+use super::support::{Ran, SCALECTL, SERVICE, World};
 
 /// A world whose clocks stand still until somebody moves them, with the service `web`.
 pub(crate) struct Fleet {
@@ -69,6 +69,17 @@ impl Fleet {
     /// What every inspection does first.
     fn on_inspect(&self, words: &str) {
         std::fs::write(self.world.fake_dir().join("on-inspect"), words).expect("a file");
+    }
+
+    /// Another process runs this line in the middle of the next inspection.
+    fn meanwhile(&self, line: &str) {
+        let home = self.world.path("");
+        self.on_inspect(&format!(
+            "[ -e done ] || {{ : >done; env -i HOME='{}' PATH=/usr/bin:/bin FAKE_ACTUATOR_DIR=$PWD \
+             SCALECTL_TEST_NOW=$(cat now) SCALECTL_TEST_CLOCK=still '{SCALECTL}' {line} \
+             >/dev/null 2>&1; }}\n",
+            home.display(),
+        ));
     }
 
     fn sample(&self, service: &str, value: f64) -> Value {

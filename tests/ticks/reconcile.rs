@@ -86,6 +86,13 @@ fn rule_5_2_what_nobody_observes_is_not_touched() {
     assert!(fleet.world.fake_log("calls").is_empty());
     fleet.on_inspect("");
     assert_eq!(fleet.pass(""), "actuate succeeded");
+    // The same of a count that is declared.
+    let fleet = Fleet::plain();
+    fleet.world.run("service put web --replicas 5").exits(0);
+    fleet.on_inspect("exit 3\n");
+    let ran = fleet.world.json("reconcile").exits(25);
+    assert!(row_of(&ran, "web").starts_with("nothing: unobserved: asking actuator fake"));
+    assert_eq!(fleet.intents(), 0);
 }
 
 #[test]
@@ -304,17 +311,27 @@ fn rule_5_3_3_what_is_stale_by_now_is_not_carried_out() {
     let mut fleet = Fleet::plain();
     fleet.wish(5, "k1");
     // Somebody takes it back after the pass has looked and before it starts.
-    let line = format!(
-        "[ -e done ] || {{ : >done; env -i HOME='{}' PATH=/bin SCALECTL_TEST_NOW=$(cat now) \
-         SCALECTL_TEST_CLOCK=still '{}' intent withdraw k1 >/dev/null 2>&1; }}\n",
-        fleet.world.path("").display(),
-        crate::support::SCALECTL
-    );
-    fleet.on_inspect(&line);
+    fleet.meanwhile("intent withdraw k1");
     let said = fleet.pass("");
     assert!(fleet.world.fake_log("calls").is_empty(), "{said}");
     assert_eq!(fleet.state("k1"), "withdrawn");
     assert_eq!(fleet.pass(""), "nothing: nothing is under way");
+}
+
+/// Another pass wishes the same between this one's look and its wish: there is one wish.
+#[test]
+fn rule_5_3_2_a_wish_of_another_pass_is_not_made_twice() {
+    let mut fleet = Fleet::plain();
+    fleet.world.run("service put web --replicas 5").exits(0);
+    fleet.policy(
+        "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\n\
+         forbid(principal, action == Action::\"scale_up\", resource);\n",
+    );
+    fleet.meanwhile("reconcile");
+    let said = fleet.pass("");
+    assert!(said.starts_with("nothing: stale: web is at intent revision 1"), "{said}");
+    assert_eq!(fleet.intents(), 1);
+    assert_eq!(fleet.state("web@1"), "proposed");
 }
 
 #[test]
