@@ -2699,7 +2699,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-n -o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2734,6 +2734,10 @@ _scalectl() {
                     return 0
                     ;;
                 --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

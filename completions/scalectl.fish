@@ -77,9 +77,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l current-repl
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait -d 'Until when to go on: applied, verified or ready' -r -f -a "applied\t''
 verified\t''
@@ -123,9 +123,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l current-repli
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l controller -d 'Who would act; the registered writer by default' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -147,9 +147,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l current-re
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -170,7 +170,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only this kind of event' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position; the last position of a page begins the next' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l limit -d 'The newest so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s n -l limit -d 'The newest so many' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -213,9 +213,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -858,9 +858,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l backoff -d 'How long to wait between attempts, up to 1h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s: not at all' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l timeout -d 'How long to wait for all of it' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r

@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 22] = [
+const SHARED_STEPS: [&str; 24] = [
     "administer",
     "ask",
     "call",

@@ -235,7 +235,7 @@ fn rules_4_3_13_and_4_3_15_policy_decides_and_a_colleague_where_it_leaves_it_to_
     let deny = |actions: &str| {
         let source = "context has source && context.source == \"autoscaler\"";
         let rule = format!("forbid(principal, action in [{actions}], resource)");
-        format!("{ALL}@id(\"no\")\n{rule} when {{ {source} }};\n")
+        format!("{ALL}@id(\"no\")\n@unless(\"approved\")\n{rule} when {{ {source} }};\n")
     };
     let mut fleet = Fleet::scaled();
     fleet.policy(&deny("Action::\"scale_up\", Action::\"propose\""));

@@ -114,7 +114,7 @@ fn rule_5_2_what_is_not_accepted_is_left_as_it_is() {
     let mut fleet = Fleet::plain();
     fleet.policy(
         "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\n\
-         forbid(principal, action == Action::\"scale_up\", resource);\n",
+         @unless(\"approved\")\nforbid(principal, action == Action::\"scale_up\", resource);\n",
     );
     fleet.world.run("intent put web --replicas 5 --key k1 --reason r").exits(13);
     assert!(fleet.pass("").starts_with("nothing: web@1 waits for a colleague until"));
@@ -232,7 +232,8 @@ fn rule_5_3_2_policy_gates_a_wish_of_its_own_and_a_persons_proposal_is_never_end
     let source = "context has source && context.source == \"reconciler\"";
     let deny = |actions: &str| {
         format!(
-            "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\nforbid(principal, \
+            "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\n\
+             @unless(\"approved\")\nforbid(principal, \
              action in [{actions}], resource) when {{ {source} }};\n"
         )
     };
@@ -250,7 +251,7 @@ fn rule_5_3_2_policy_gates_a_wish_of_its_own_and_a_persons_proposal_is_never_end
     fleet.world.run("service put web --replicas 5").exits(0);
     fleet.policy(
         "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\n\
-         forbid(principal, action == Action::\"scale_down\", resource);\n",
+         @unless(\"approved\")\nforbid(principal, action == Action::\"scale_down\", resource);\n",
     );
     fleet.world.run("intent put web --replicas 1 --key k1 --reason r").exits(13);
     assert!(fleet.pass("").starts_with("nothing: web@1 waits for a colleague"));
@@ -325,7 +326,7 @@ fn rule_5_3_2_a_wish_of_another_pass_is_not_made_twice() {
     fleet.world.run("service put web --replicas 5").exits(0);
     fleet.policy(
         "@id(\"all\")\npermit(principal, action, resource);\n@id(\"no\")\n\
-         forbid(principal, action == Action::\"scale_up\", resource);\n",
+         @unless(\"approved\")\nforbid(principal, action == Action::\"scale_up\", resource);\n",
     );
     fleet.meanwhile("reconcile");
     let said = fleet.pass("");

@@ -16,6 +16,10 @@ use crate::domain::id::{
 };
 use crate::domain::time::Timestamp;
 
+mod phase;
+
+pub use phase::{FailureCause, Outcome, Phase};
+
 /// What was submitted, as far as re-delivery compares it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,139 +80,6 @@ pub struct Acceptance {
     /// What permits it, where policy alone does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
-}
-
-/// How a finished key failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureCause {
-    /// The actuator said that trying again does not help.
-    Terminal,
-    /// The actuator reported another count than the wished one.
-    Mismatch,
-    /// No attempt is left.
-    Exhausted,
-    /// A person ended it.
-    Abandoned,
-    /// A newer intent started.
-    Overtaken,
-    /// The fence ran out before the next attempt.
-    FenceOver,
-}
-
-/// What a finished key came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// As wished, and observed.
-    Converged,
-    /// Not as wished, for good.
-    Failed,
-    /// Nothing was called.
-    Simulated,
-    /// It succeeded, and was superseded before it was confirmed.
-    Unconfirmed,
-    /// It succeeded, and was superseded after a reading had differed.
-    Drifted,
-    /// Nobody knows yet.
-    Unknown,
-}
-
-impl Outcome {
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::Failed => "failed",
-            Self::Simulated => "simulated",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Drifted => "drifted",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// The state of an execution; each variant owns exactly its data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-pub enum Phase {
-    /// Waits for a person's answer.
-    Proposed {
-        /// How long.
-        until: Timestamp,
-    },
-    /// May start.
-    Accepted,
-    /// A call is made; without a result nobody knows what became of it.
-    Started {
-        /// The call.
-        call: Call,
-    },
-    /// The call ended, or was given up, without a result.
-    RecoveryPending {
-        /// What is known.
-        pending: Pending,
-    },
-    /// Failed, with an attempt left.
-    Failed {
-        /// When the next attempt may start.
-        retry_at: Timestamp,
-    },
-    /// The actuator says that it is done.
-    Succeeded,
-    /// A reading agreed; more are asked for.
-    Observed,
-    /// Ended with a durable observation.
-    Verified {
-        /// How a failure came about.
-        cause: Option<FailureCause>,
-    },
-    /// A person said no.
-    Rejected,
-    /// Taken back before it started.
-    Withdrawn,
-    /// Ended by a newer intent.
-    Superseded {
-        /// The newer intent.
-        by: IntentRevision,
-        /// What it had come to; none where it had not started.
-        outcome: Option<Outcome>,
-    },
-}
-
-impl Phase {
-    /// The word on the wire.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Proposed { .. } => "proposed",
-            Self::Accepted => "accepted",
-            Self::Started { .. } => "started",
-            Self::RecoveryPending { .. } => "recovery_pending",
-            Self::Failed { .. } => "failed",
-            Self::Succeeded => "succeeded",
-            Self::Observed => "observed",
-            Self::Verified { .. } => "verified",
-            Self::Rejected => "rejected",
-            Self::Withdrawn => "withdrawn",
-            Self::Superseded { .. } => "superseded",
-        }
-    }
-
-    /// Whether nothing changes it any more.
-    pub const fn is_finished(&self) -> bool {
-        match self {
-            Self::Verified { .. } | Self::Rejected | Self::Withdrawn | Self::Superseded { .. } => {
-                true
-            }
-            Self::Proposed { .. }
-            | Self::Accepted
-            | Self::Started { .. }
-            | Self::RecoveryPending { .. }
-            | Self::Failed { .. }
-            | Self::Succeeded
-            | Self::Observed => false,
-        }
-    }
 }
 
 /// One intent with everything that has become of it.
@@ -387,8 +258,8 @@ impl Execution {
             && self.fence().is_some_and(|fence| fence.is_alive(now))
     }
 
-    /// Whether nobody can carry it on any more, although that is not written down: its fence ran out,
-    /// or nobody has answered in time.
+    /// Whether nobody can carry it on any more, although that is not written down: its fence ran
+    /// out, or nobody has answered in time.
     pub fn is_spent(&self, now: Timestamp) -> bool {
         match &self.phase {
             Phase::Proposed { until } => now >= *until,
