@@ -56,9 +56,16 @@ pub struct Inspection {
     pub ready_replicas: Option<Replicas>,
     /// When it was read.
     pub read_at: Timestamp,
-    /// Who else is known to change the count: at most 64 names for people.
+    /// Who drives the count besides us: at most 64 names for people.
     #[serde(default)]
     pub owners: Vec<String>,
+    /// Who has set the count besides us and may do so again: at most 64 names for people. A
+    /// warning, where an owner is a reason to refuse.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub managers: Vec<String>,
+    /// Kinds of owners that may not be read: whether one of them drives the count nobody knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners_unread: Vec<String>,
 }
 
 /// The answer to `lookup`.

@@ -372,8 +372,14 @@ fn check_inspection(found: &Inspection, asked: &PartialTarget) -> Result<(), Ans
     if !asked.is_place_of(&found.target) {
         return Err(wrong_target(&found.target));
     }
-    if found.owners.len() > LIST_ITEMS_MAX || !found.owners.iter().all(|o| is_short_text(o)) {
-        return Err(AnswerError::Bounds { problem: "owners are at most 64 short names" });
+    for (list, problem) in [
+        (&found.owners, "owners are at most 64 short names"),
+        (&found.managers, "managers are at most 64 short names"),
+        (&found.owners_unread, "owners_unread are at most 64 short names"),
+    ] {
+        if list.len() > LIST_ITEMS_MAX || !list.iter().all(|name| is_short_text(name)) {
+            return Err(AnswerError::Bounds { problem });
+        }
     }
     Ok(())
 }

@@ -241,6 +241,8 @@ impl Exec<'_> {
             ready_replicas,
             read_at,
             owners: Vec::new(),
+            managers: Vec::new(),
+            owners_unread: Vec::new(),
         })
     }
 

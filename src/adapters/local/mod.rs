@@ -247,6 +247,8 @@ fn inspection(host: &Host, workload: &Workload) -> Result<Inspection, LocalError
         ready_replicas: Some(Replicas::from(count)),
         read_at: now(),
         owners: Vec::new(),
+        managers: Vec::new(),
+        owners_unread: Vec::new(),
     })
 }
 
