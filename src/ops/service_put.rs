@@ -312,7 +312,8 @@ fn merged_terms(
     let two = RequiredReadings::new(2).expect("BUG: 2 is within 1..=10");
     let base = before.map_or_else(
         || Terms {
-            target_match: TargetMatch::default(),
+            target_match: actuator
+                .map_or_else(TargetMatch::default, |a| TargetMatch::default_of(&a.adapter)),
             on_unknown: OnUnknown::default(),
             required_readings: if capabilities.inspect { two } else { RequiredReadings::MIN },
             reading_interval_ms: DurationMs::ZERO,

@@ -70,6 +70,14 @@ pub enum TargetMatch {
     Replicas,
 }
 
+impl TargetMatch {
+    /// What a new registration takes where nobody says. The version of an object of Kubernetes
+    /// moves with its status, so its generation is what is locked.
+    pub fn default_of(adapter: &str) -> Self {
+        if adapter == "kubectl" { Self::Generation } else { Self::default() }
+    }
+}
+
 /// What may happen after a call whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
