@@ -145,6 +145,9 @@ _scalectl() {
             scalectl__subcmd__actuator__subcmd__run,exec)
                 cmd="scalectl__subcmd__actuator__subcmd__run__subcmd__exec"
                 ;;
+            scalectl__subcmd__actuator__subcmd__run,kubectl)
+                cmd="scalectl__subcmd__actuator__subcmd__run__subcmd__kubectl"
+                ;;
             scalectl__subcmd__actuator__subcmd__run,local)
                 cmd="scalectl__subcmd__actuator__subcmd__run__subcmd__local"
                 ;;
@@ -563,7 +566,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__actuator__subcmd__run)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help local exec local-replica"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help local kubectl exec local-replica"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -616,6 +619,60 @@ _scalectl() {
                     return 0
                     ;;
                 --terminal-exit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__actuator__subcmd__run__subcmd__kubectl)
+            opts="-o -h --context --namespace --evidence --env --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --evidence)
+                    COMPREPLY=($(compgen -W "rollout pdb provider" -- "${cur}"))
+                    return 0
+                    ;;
+                --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -13,6 +13,7 @@ mod edges;
 mod example_actuators;
 mod fuzz;
 mod guard;
+mod kubectl;
 mod life;
 mod local_adapter;
 mod model;

@@ -5,6 +5,7 @@
 //! target. What holds after a crash is said by each adapter; this module itself stores nothing.
 
 pub mod exec;
+pub mod kubectl;
 pub mod local;
 
 use std::ffi::OsStr;

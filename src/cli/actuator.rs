@@ -1,5 +1,7 @@
 //! `actuator`: put, bind, list, show, run, check.
 
+mod run;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,19 +9,17 @@ use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::json;
 
 use super::app::App;
-use super::args::up_to;
 use super::escape::shell_line;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::table::{Cell, Column, Table, Tone};
-use crate::adapters::{exec, local};
 use crate::domain::id::{ActuatorName, ServiceName, WorkloadId};
 use crate::domain::scale::service::{Capabilities, RegisteredActuator};
 use crate::domain::time::DurationMs;
 use crate::ops::actuator_check::{Check, CheckPlan, Checked, LEDGER_OF_CHECKS};
-use crate::ops::actuator_put::{TIMEOUT_MAX, TypedCommand, actuator_bind, actuator_put};
+use crate::ops::actuator_put::{TypedCommand, actuator_bind, actuator_put};
 
 pub(super) const NOUN: Noun = Noun {
     name: "actuator",
@@ -42,7 +42,7 @@ enum Verb {
     Show(NameArgs),
     /// Be a bundled actuator: reads one request from stdin, writes one answer to stdout
     #[command(subcommand)]
-    Run(Bundled),
+    Run(run::Bundled),
     /// Hold an actuator against the protocol, on a workload that is for checks only
     Check(CheckArgs),
 }
@@ -84,74 +84,13 @@ struct CheckArgs {
     workload: Option<WorkloadId>,
 }
 
-#[derive(Subcommand)]
-enum Bundled {
-    /// Replicas are processes of this host
-    Local(LocalArgs),
-    /// Commands of yours, with the members of the target and the wish filled in
-    Exec(ExecArgs),
-    /// Internal: becomes one replica
-    #[command(name = "local-replica", hide = true)]
-    LocalReplica {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<OsString>,
-    },
-}
-
-#[derive(Args)]
-struct LocalArgs {
-    /// Where it keeps what it knows [default: $XDG_STATE_HOME/scalectl/local]
-    #[arg(long, value_name = "DIR")]
-    state_dir: Option<PathBuf>,
-    /// What one replica runs
-    #[arg(long, value_name = "COMMAND")]
-    command: String,
-    /// How long a replica may take to end after TERM, before KILL
-    #[arg(
-        long,
-        value_name = "DURATION",
-        value_parser = call,
-        default_value_t = local::GRACE_DEFAULT
-    )]
-    grace: DurationMs,
-    /// How long a new replica must live to count as started
-    #[arg(
-        long,
-        value_name = "DURATION",
-        value_parser = call,
-        default_value_t = local::SETTLE_DEFAULT
-    )]
-    settle: DurationMs,
-}
-
-#[derive(Args)]
-struct ExecArgs {
-    /// What changes the count, such as 'myctl scale {workload_id} {desired_replicas}'
-    #[arg(long, value_name = "TEMPLATE")]
-    apply: String,
-    /// What reads the count: prints a number, or an object with replicas, ready, uid
-    #[arg(long, value_name = "TEMPLATE")]
-    inspect: Option<String>,
-    /// Run the templates through /bin/sh
-    #[arg(long)]
-    shell: bool,
-    /// An exit code after which trying again does not help; may be repeated
-    #[arg(long, value_name = "CODE")]
-    terminal_exit: Vec<u8>,
-}
-
-/// What is a part of one call.
-fn call(text: &str) -> Result<DurationMs, String> {
-    up_to(TIMEOUT_MAX, text)
-}
-
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Put(args) => put(&args, app),
         Verb::Bind(args) => bind(&args, app),
         Verb::List => list(app),
         Verb::Show(args) => show(&args, app),
-        Verb::Run(bundled) => run_bundled(bundled, app),
+        Verb::Run(bundled) => run::run(bundled, app),
         Verb::Check(args) => check(&args, app, out),
     }
 }
@@ -292,48 +231,6 @@ fn show(args: &NameArgs, app: &mut App) -> Outcome {
     Ok(answer
         .line(format!("  sees       {}", named(&set)))
         .line(format!("  unset here {}", named(&unset))))
-}
-
-fn run_bundled(bundled: Bundled, app: &App) -> Outcome {
-    let (stdin, stdout) = (&mut std::io::stdin().lock(), &mut std::io::stdout().lock());
-    let code = match bundled {
-        Bundled::Local(args) => {
-            let state_dir = match args.state_dir {
-                Some(dir) => dir,
-                None => app.state_dir()?.join("local"),
-            };
-            let config = local::LocalConfig {
-                state_dir,
-                command: args.command,
-                grace: args.grace,
-                settle: args.settle,
-            };
-            local::serve(&config, stdin, stdout)
-        }
-        Bundled::Exec(args) => {
-            let usage =
-                |error: exec::TemplateError| Fault::usage("invalid_template", error.to_string());
-            let config = exec::ExecConfig {
-                apply: exec::Template::apply(&args.apply, args.shell).map_err(usage)?,
-                inspect: args
-                    .inspect
-                    .map(|text| exec::Template::inspect(&text, args.shell))
-                    .transpose()
-                    .map_err(usage)?,
-                shell: args.shell,
-                terminal_exits: args.terminal_exit.into_iter().map(i32::from).collect(),
-            };
-            exec::serve(&config, stdin, stdout)
-        }
-        Bundled::LocalReplica { args } => local::replica_main(&args),
-    };
-    // The answer is on stdout already, in the protocol's own words.
-    let exit = match code {
-        0 => Exit::Ok,
-        2 => Exit::Usage,
-        _ => Exit::Internal,
-    };
-    Ok(Answer::ending(exit).streamed())
 }
 
 fn check(args: &CheckArgs, app: &mut App, out: &mut Out) -> Outcome {

@@ -1,0 +1,86 @@
+//! What the API server of the test says that it has.
+
+use serde_json::{Value, json};
+
+/// Group, version, resource, kind, and whether it has a count.
+const KINDS: [Known; 5] = [
+    ("apps", "v1", "deployments", "Deployment", true),
+    ("apps", "v1", "statefulsets", "StatefulSet", true),
+    ("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", false),
+    ("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", false),
+    ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject", false),
+];
+
+type Known = (&'static str, &'static str, &'static str, &'static str, bool);
+
+fn present(absent: &[String]) -> impl Iterator<Item = Known> {
+    KINDS.into_iter().filter(|(group, ..)| absent.iter().all(|gone| gone != group))
+}
+
+/// The document of a path of discovery; none where the path is of something else.
+pub(super) fn document(path: &str, absent: &[String]) -> Option<Value> {
+    match path {
+        "/api" => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
+        "/api/v1" => Some(resources(
+            "v1",
+            &[json!({
+                "name": "namespaces", "singularName": "namespace", "namespaced": false,
+                "kind": "Namespace", "verbs": ["get", "list"],
+            })],
+        )),
+        "/apis" => {
+            let mut groups: Vec<Value> = Vec::new();
+            for (group, version, ..) in present(absent) {
+                let named =
+                    json!({"groupVersion": format!("{group}/{version}"), "version": version});
+                let entry =
+                    json!({"name": group, "versions": [named.clone()], "preferredVersion": named});
+                if !groups.contains(&entry) {
+                    groups.push(entry);
+                }
+            }
+            Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
+        }
+        _ => {
+            let of_group =
+                |(group, version, ..): &Known| path == format!("/apis/{group}/{version}");
+            let mut found = Vec::new();
+            for (_, _, resource, kind, scales) in present(absent).filter(of_group) {
+                found.push(json!({
+                    "name": resource, "singularName": kind.to_lowercase(), "namespaced": true,
+                    "kind": kind, "verbs": ["get", "list", "patch", "update"],
+                }));
+                if scales {
+                    found.push(json!({
+                        "name": format!("{resource}/scale"), "singularName": "",
+                        "namespaced": true, "group": "autoscaling", "version": "v1",
+                        "kind": "Scale", "verbs": ["get", "patch", "update"],
+                    }));
+                }
+            }
+            let version = path.strip_prefix("/apis/")?;
+            (!found.is_empty()).then(|| resources(version, &found))
+        }
+    }
+}
+
+fn resources(version: &str, found: &[Value]) -> Value {
+    json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": found,
+    })
+}
+
+/// The kind of the items of a list, and its version; none where the path is of no list.
+pub(super) fn list_kind(path: &str, absent: &[String]) -> Option<(&'static str, String)> {
+    let mut words = path.strip_prefix("/apis/")?.split('/');
+    let (group, version) = (words.next()?, words.next()?);
+    let (namespaces, _, resource) = (words.next()?, words.next()?, words.next()?);
+    if namespaces != "namespaces" || words.next().is_some() {
+        return None;
+    }
+    let known = KINDS.iter().find(|known| {
+        (known.0, known.1, known.2) == (group, version, resource)
+            && absent.iter().all(|gone| gone != group)
+    })?;
+    Some((known.3, format!("{group}/{version}")))
+}

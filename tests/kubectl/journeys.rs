@@ -1,0 +1,206 @@
+//! The whole way, from a wish in the ledger to the object and back.
+
+use serde_json::json;
+
+use super::server::{ApiServer, Fault};
+use super::world::{Kube, UID, WEB, leads_to, object};
+use crate::support::{Ran, SCALECTL, World};
+
+const SCALE: &str = "PUT /apis/apps/v1/namespaces/shop/deployments/web/scale";
+
+/// The service `worker` on `deployment/web`, with such evidence and time.
+fn registered(timeout: &str, evidence: &[&str]) -> Kube {
+    let kube = Kube::new();
+    let world = &kube.world;
+    world.run("init").exits(0);
+    let policy = world.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
+    world.run_args(&["policy", "put", policy.to_str().unwrap(), "--reason", "test"]).exits(0);
+    let put = ["actuator", "put", "k8s", "--timeout", timeout, "--"];
+    let run =
+        ["scalectl", "actuator", "run", "kubectl", "--context", "prod", "--namespace", "shop"];
+    world.run_args(&[&put[..], &run, evidence].concat()).exits(0);
+    world
+        .run("service put worker --workload deployment/web --actuator k8s --writer ops --max 10")
+        .exits(0);
+    kube
+}
+
+fn shrink(world: &World) -> Ran {
+    world.json("scale worker=2 --key shrink-7 --reason batch --timeout 60s")
+}
+
+#[test]
+fn a_service_on_kubectl_is_scaled_and_verified_by_readings() {
+    let kube = registered("60s", &["--evidence", "rollout"]);
+    let shown = kube.world.json("service show worker").exits(0);
+    assert_eq!(shown.at("/service/terms/target_match"), "generation", "{shown:#?}");
+    assert_eq!(shown.at("/service/binding/target_uid"), UID);
+    for desired in [9, 2] {
+        let line = format!("scale worker={desired} --reason r --timeout 60s");
+        let ran = kube.world.json(&line).exits(0);
+        assert_eq!(ran.at("/applied"), "yes");
+        assert_eq!(kube.count(), desired);
+    }
+    assert_eq!(kube.server.mutations(), [SCALE, SCALE]);
+    kube.world.run("verify").exits(0);
+}
+
+/// J7, to the point where nobody knows: the write was lost, or made, without an answer.
+fn timed_out(fault: Fault) -> Kube {
+    let kube = registered("8s", &["--evidence", "rollout"]);
+    kube.server.fault(SCALE, fault);
+    let ran = shrink(&kube.world).exits(16);
+    assert_eq!(ran.at("/error/code"), "outcome_unknown", "{ran:#?}");
+    assert_eq!(ran.at("/applied"), "unknown");
+    let shown = kube.world.json("attempt show shrink-7");
+    assert!(
+        shown.stdout.contains("\"rollback_required\": true")
+            || shown.stdout.contains("\"rollback_required\":true"),
+        "{shown:#?}"
+    );
+    // Blocked until this is settled.
+    kube.world.run("scale worker=3 --key other --reason r --timeout 1s").exits(11);
+    kube
+}
+
+#[test]
+fn j7_an_unknown_write_is_fenced_read_and_proved_not_applied_and_the_same_line_goes_on() {
+    let kube = timed_out(Fault::HangBefore);
+    let ran = kube.world.run("replay shrink-7").exits(18);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("fenced") && said.contains("read 6"), "{ran:#?}");
+    // It never calls kubectl scale again.
+    assert_eq!(kube.server.mutations(), [SCALE.to_owned(), format!("PATCH {WEB}")]);
+    assert_eq!(kube.count(), 6);
+    let ran = shrink(&kube.world).exits(0);
+    assert_eq!((ran.at("/applied"), kube.count()), (json!("yes"), 2));
+    assert_eq!(kube.server.mutations().len(), 3);
+    kube.world.run("verify").exits(0);
+}
+
+#[test]
+fn j7_an_unknown_write_that_was_made_is_found_and_not_made_again() {
+    let kube = timed_out(Fault::HangAfter);
+    kube.world.run("replay shrink-7").exits(0);
+    shrink(&kube.world).exits(0);
+    let scales = kube.server.mutations().into_iter().filter(|line| line == SCALE).count();
+    assert_eq!((scales, kube.count()), (1, 2));
+    kube.world.run("verify").exits(0);
+}
+
+#[test]
+fn another_cluster_another_object_and_another_generation_stop_the_call_before_any_write() {
+    let put = "intent put worker --replicas 9 --key k1 --reason r --expect-revision 0";
+    // A recreated object.
+    let kube = registered("60s", &[]);
+    kube.world.run(put).exits(0);
+    kube.server.put(WEB, object("Deployment", "web", "recreated", 6));
+    let ran = kube.world.json("actuate k1").exits(10);
+    assert_eq!(ran.at("/error/code"), "target_changed");
+    assert!(kube.server.mutations().is_empty());
+
+    // A changed generation; a status that moved is none.
+    let kube = registered("60s", &[]);
+    kube.world.run(put).exits(0);
+    kube.server.edit(WEB, |web| {
+        web["metadata"]["generation"] = json!(2);
+        web["status"]["observedGeneration"] = json!(2);
+    });
+    let ran = kube.world.json("actuate k1").exits(10);
+    assert_eq!(ran.at("/error/code"), "target_changed");
+    assert!(kube.server.mutations().is_empty());
+    let kube = registered("60s", &[]);
+    kube.world.run(put).exits(0);
+    kube.server.edit(WEB, |web| web["status"]["conditions"] = json!([]));
+    kube.world.run("actuate k1").exits(0);
+
+    // A context that leads to another cluster, where even the uid is the same.
+    let kube = registered("60s", &[]);
+    kube.world.run(put).exits(0);
+    let other = ApiServer::start("99999999-1111-4222-8333-944445555666");
+    other.put(WEB, object("Deployment", "web", UID, 6));
+    leads_to(&kube.world, &other);
+    let ran = kube.world.json("actuate k1").exits(25);
+    assert!(ran.stderr.contains("other_cluster"), "{ran:#?}");
+    assert!(other.mutations().is_empty() && kube.server.mutations().is_empty());
+}
+
+#[test]
+fn evidence_that_is_old_or_says_1_for_true_stops_a_reduction_before_any_write() {
+    for (drained, age, code) in [
+        ("1", "0", 25),
+        ("\"true\"", "0", 25),
+        ("false", "0", 25),
+        ("true", "90", 25),
+        ("true", "0", 0),
+    ] {
+        let kube = registered_with_provider();
+        kube.world.write("drained", drained);
+        kube.world.write("age", age);
+        let ran = shrink(&kube.world).exits(code);
+        assert_eq!(kube.server.mutations().is_empty(), code == 25, "{drained} {age}: {ran:#?}");
+    }
+}
+
+/// Says what the files `drained` and `age` say, of the object as it is.
+const PROVIDER: &str = r#"
+at='jsonpath={.metadata.resourceVersion}'
+version=$(kubectl --context prod -n shop get deployment/web -o "$at")
+read_at=$(date -u -d "$(cat age) seconds ago" +%Y-%m-%dT%H:%M:%SZ)
+printf '{"protocol":"scalectl.actuator/1","drained":%s,"stabilized":true,' "$(cat drained)"
+printf '"resource_version":"%s","observed_replicas":6,"remaining_replicas":2,' "$version"
+printf '"quorum_safe":null,"read_at":"%s"}' "$read_at"
+"#;
+
+fn registered_with_provider() -> Kube {
+    registered("60s", &["--evidence", "provider", "--", "/bin/sh", "-c", PROVIDER])
+}
+
+#[test]
+fn the_conformance_kit_finds_nothing_broken() {
+    let kube = registered("60s", &["--evidence", "rollout"]);
+    let path = "/apis/apps/v1/namespaces/shop/deployments/scalectl-check";
+    kube.server.put(path, object("Deployment", "scalectl-check", "check-uid", 1));
+    let ran = kube.world.run("actuator check k8s --workload deployment/scalectl-check").exits(0);
+    let row = |name: &str| {
+        let line = ran.stdout.lines().find(|line| line.starts_with(name)).expect(name);
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    for name in ["inspect", "apply_up", "conditional_on_version", "fence", "evidence", "in_time"] {
+        assert_eq!(row(name), "ok", "{name}: {ran:#?}");
+    }
+    assert_eq!(kube.server.get(path)["spec"]["replicas"], 1);
+}
+
+/// The lines of the recipe that are typed, each with the exit that it says.
+fn recipe() -> Vec<(String, i32)> {
+    let page = include_str!("../../docs/recipes/kubernetes.md");
+    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "));
+    let with_exit = |line: &str| {
+        let exit = line.split_once("# exit ").map_or(0, |(_, code)| code.parse().unwrap());
+        (line.to_owned(), exit)
+    };
+    lines.map(with_exit).collect()
+}
+
+#[test]
+fn every_line_of_the_recipe_works_as_written() {
+    let kube = Kube::new();
+    let bin = std::path::Path::new(SCALECTL).parent().unwrap().to_str().unwrap();
+    let lines = recipe();
+    assert_eq!(lines.len(), 12, "{lines:#?}");
+    for (line, exit) in lines {
+        if exit == 16 {
+            kube.server.fault(SCALE, Fault::DropBefore);
+        }
+        let mut command = std::process::Command::new("/bin/sh");
+        let scalectl = kube.world.command(&[]);
+        let env = scalectl.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.args(["-c", &line]).env_clear().envs(env);
+        command.env("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin"));
+        let output = command.current_dir(kube.world.path("")).output().unwrap();
+        assert_eq!(output.status.code(), Some(exit), "{line}: {output:#?}");
+    }
+    assert_eq!(kube.count(), 9);
+}
