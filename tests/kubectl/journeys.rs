@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::server::{ApiServer, Fault};
 use super::world::{Kube, UID, WEB, leads_to, object};
-use crate::support::{Ran, SCALECTL, World};
+use crate::support::{Ran, SCALECTL, World, group_members};
 
 const SCALE: &str = "PUT /apis/apps/v1/namespaces/shop/deployments/web/scale";
 
@@ -47,7 +47,7 @@ fn a_service_on_kubectl_is_scaled_and_verified_by_readings() {
 
 /// J7, to the point where nobody knows: the write was lost, or made, without an answer.
 fn timed_out(fault: Fault) -> Kube {
-    let kube = registered("8s", &["--evidence", "rollout"]);
+    let kube = registered("20s", &["--evidence", "rollout"]);
     kube.server.fault(SCALE, fault);
     let ran = shrink(&kube.world).exits(16);
     assert_eq!(ran.at("/error/code"), "outcome_unknown", "{ran:#?}");
@@ -86,6 +86,26 @@ fn j7_an_unknown_write_that_was_made_is_found_and_not_made_again() {
     let scales = kube.server.mutations().into_iter().filter(|line| line == SCALE).count();
     assert_eq!((scales, kube.count()), (1, 2));
     kube.world.run("verify").exits(0);
+}
+
+#[test]
+fn a_killed_command_takes_its_kubectl_with_it_and_the_same_line_goes_on() {
+    let kube = registered("60s", &["--evidence", "rollout"]);
+    let world = &kube.world;
+    kube.server.fault(SCALE, Fault::HangBefore);
+    let mut command = world.start("scale worker=2 --key shrink-7 --reason batch --timeout 60s");
+    world.until("the write is under way", || kube.server.mutations() == [SCALE]);
+    let call = world.call_file();
+    // The adapter, and the kubectl that it waits for: whoever ends the group ends both.
+    assert!(group_members(call.group).len() >= 2, "{call:?}");
+    command.kill().unwrap();
+    command.wait().unwrap();
+    world.await_no_children();
+    world.run("replay shrink-7").exits(18);
+    assert_eq!(kube.count(), 6);
+    shrink(world).exits(0);
+    assert_eq!(kube.count(), 2);
+    world.run("verify").exits(0);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn rule_6_4_a_timeout_after_the_write_is_unknown_and_asks_for_a_person() {
     for (fault, count) in [(Fault::HangBefore, 6), (Fault::HangAfter, 9)] {
         let kube = Kube::new();
         let mut request = kube.apply_to(WEB, 9);
-        request["deadline_ms"] = json!(5000);
+        request["deadline_ms"] = json!(12000);
         kube.server.fault(SCALE, fault);
         let answer = kube.call(&[], &request);
         assert_eq!(in_short(&answer), "unknown timeout rollback");

@@ -192,7 +192,7 @@ impl State {
         }
         match (request.method.as_str(), path.strip_suffix("/scale")) {
             ("GET", Some(object)) => self.found(object, |object| (200, scale_of(object))),
-            ("PUT", Some(object)) => self.scale(object, request),
+            ("PUT" | "PATCH", Some(object)) => self.scale(object, request),
             ("PATCH", None) => self.patch(path, request),
             ("GET", None) if self.objects.contains_key(path) => (200, self.objects[path].clone()),
             ("GET", None) => self.list(path),

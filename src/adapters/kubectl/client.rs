@@ -105,6 +105,8 @@ fn run(mut line: Command, stdin: &[u8], until: Deadline) -> Result<Ended, RunErr
     let status = wait(&mut child, until);
     let words = || {
         let (bytes, _) = stderr.recv_timeout(HELD_OUTPUT).unwrap_or_default();
+        // A detail is short; all of it is for people, and is no answer if it cannot be written.
+        let _ = io::stderr().write_all(&bytes);
         String::from_utf8_lossy(&bytes).trim().to_owned()
     };
     match status {

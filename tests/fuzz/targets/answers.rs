@@ -140,7 +140,9 @@ fn holds_of_reading(said: &Value, found: &scalectl::actuator::protocol::Inspecti
     let ready = found.ready_replicas.map(scalectl::domain::id::Replicas::get);
     assert_eq!(said["ready_replicas"].as_u64(), ready);
     assert_eq!(said["generation"].as_u64(), found.generation);
-    assert!(found.owners.len() <= 64);
+    for names in [&found.owners, &found.managers, &found.owners_unread] {
+        assert!(names.len() <= 64 && names.iter().all(|name| !name.contains(char::is_control)));
+    }
     let (asked, found) = (target(), &found.target);
     assert_eq!(
         (&found.cluster_id, &found.runtime_id, &found.workload_id),
