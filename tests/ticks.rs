@@ -2,6 +2,7 @@
 //! sections 4 and 5, that names it; deaths and races; hostile sources; a real Prometheus.
 
 mod autoscale;
+mod brought_back;
 mod deaths;
 mod order;
 mod prometheus;
@@ -74,9 +75,11 @@ impl Fleet {
     /// Another process runs this line in the middle of the next inspection.
     fn meanwhile(&self, line: &str) {
         let home = self.world.path("");
+        let ledger = self.world.ledger_variable();
+        let ledger = ledger.map_or_else(String::new, |(name, value)| format!("{name}='{value}'"));
         self.on_inspect(&format!(
             "[ -e done ] || {{ : >done; env -i HOME='{}' PATH=/usr/bin:/bin FAKE_ACTUATOR_DIR=$PWD \
-             SCALECTL_TEST_NOW=$(cat now) SCALECTL_TEST_CLOCK=still '{SCALECTL}' {line} \
+             {ledger} SCALECTL_TEST_NOW=$(cat now) SCALECTL_TEST_CLOCK=still '{SCALECTL}' {line} \
              >/dev/null 2>&1; }}\n",
             home.display(),
         ));

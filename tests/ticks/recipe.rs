@@ -20,6 +20,7 @@ fn typed(world: &World, shell: &[&str], script: &str) -> Output {
         .args(&shell[1..])
         .arg(script)
         .env_clear()
+        .envs(world.ledger_variable())
         .env("HOME", world.path(""))
         .env("PATH", format!("{}:/usr/bin:/bin", binaries.display()))
         .current_dir(world.path(""))
