@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -57,4 +57,30 @@ pub fn make_private_file(path: &Path) -> io::Result<File> {
     let file = options.read(true).append(true).create_new(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file)
+}
+
+/// Makes a directory and those above it that are missing, each for a group: with mode 2770, so that
+/// what is made in it is the group's, too. What is there stays as it is.
+pub fn make_group_dirs(dir: &Path, group: u32) -> io::Result<()> {
+    if dir.as_os_str().is_empty() || dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = dir.parent() {
+        make_group_dirs(above, group)?;
+    }
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => {
+            chown(dir, None, Some(group))?;
+            // Last: a change of the group takes the bit away.
+            fs::set_permissions(dir, Permissions::from_mode(0o2770))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets a group read and write a file of ours, and nobody else.
+pub fn give_to_group(file: &File, group: u32) -> io::Result<()> {
+    rustix::fs::fchown(file, None, Some(rustix::fs::Gid::from_raw(group)))?;
+    file.set_permissions(Permissions::from_mode(0o660))
 }

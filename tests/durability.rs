@@ -106,4 +106,6 @@ fn started_is_synced_before_the_spawn_and_the_result_before_the_answer() {
     sqlite_only!("the server syncs, not this process");
     check("actuate k1");
     check("scale web=2 --reason r");
+    // The authorization and its use are a part of what is durable before the call.
+    check("scale web=2 --break-glass --incident INC-1 --yes --current-replicas 0 --reason r");
 }

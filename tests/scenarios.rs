@@ -95,17 +95,13 @@ impl Stage {
         let rest = row.split_once(' ').map_or("", |(_, rest)| rest);
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["fresh", "fake", ..] => self.fresh_fake(&words[2..]),
-            ["fresh", "ledger"] => {
-                self.fresh_fake(&[]);
-                self.world = World::new();
-                self.tick(DurationMs::ZERO);
-                self.world.set("SCALECTL_ACTOR", "alice");
-                self.world.init_fake();
-            }
-            ["fresh", "empty"] => {
+            ["fresh", kind @ ("empty" | "ledger")] => {
                 *self = Self::new();
                 self.tick(DurationMs::ZERO);
                 self.world.set("SCALECTL_ACTOR", "alice");
+                if *kind == "ledger" {
+                    self.world.init_fake();
+                }
             }
             ["fresh", "local"] => {
                 *self = Self::new();
@@ -120,6 +116,8 @@ impl Stage {
                 self.now = Timestamp::from_micros(self.now.as_micros() - micros).expect("instant");
                 self.tick(DurationMs::ZERO);
             }
+            ["user", user] => self.world.be(user),
+            ["key", name] => self.world.make_key(name, "signers"),
             ["as", actor] => drop(self.world.set("SCALECTL_ACTOR", *actor)),
             ["person", name, uid] => {
                 self.world.set("SCALECTL_ACTOR", *name);

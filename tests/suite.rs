@@ -19,6 +19,7 @@ mod local_adapter;
 mod model;
 mod oracle;
 mod outcomes;
+mod people;
 mod policy;
 mod postgres;
 mod races;

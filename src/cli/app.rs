@@ -262,7 +262,7 @@ impl App {
     }
 
     /// Makes a new ledger and opens it. Whatever else can fail comes first.
-    pub(crate) fn create(&mut self) -> Result<(&mut Session, Chosen), Fault> {
+    pub(crate) fn create(&mut self, group: Option<u32>) -> Result<(&mut Session, Chosen), Fault> {
         let chosen = self.chosen()?;
         let by = self.provenance()?;
         let clock = self.clock();
@@ -270,6 +270,7 @@ impl App {
             ledger_id: mint("led-")?,
             command_id: Session::command_id()?,
             open: OpenOptions { lock_timeout: self.globals.lock_timeout },
+            group,
         };
         let place = self.place()?;
         let ledger = Ledger::create(&chosen.location, &by, clock.now(), &options)?;

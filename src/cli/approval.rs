@@ -9,6 +9,8 @@ use super::fault::Fault;
 use super::hold::Why;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use super::problem::Problem;
+use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
 use super::view;
 use crate::domain::id::ExecutionKey;
@@ -34,6 +36,9 @@ enum Verb {
         /// Those that were answered or are over, too
         #[arg(long)]
         all: bool,
+        /// Exit 26 while one waits that may still be answered
+        #[arg(long)]
+        check: bool,
     },
     /// Show what is asked, what runs now, and what would be agreed to
     Show(NameArgs),
@@ -56,6 +61,8 @@ struct AnswerArgs {
     what: NameArgs,
     #[command(flatten)]
     why: Why,
+    #[command(flatten)]
+    sign: SignArgs,
 }
 
 impl NameArgs {
@@ -71,7 +78,7 @@ impl NameArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
-        Verb::List { all } => list(app, all),
+        Verb::List { all, check } => list(app, all, check),
         Verb::Show(args) => show(&args, app),
         Verb::Grant(args) => answer(&args, app, true),
         Verb::Deny(args) => answer(&args, app, false),
@@ -119,7 +126,7 @@ fn view_of(execution: &Execution, now: Timestamp) -> Value {
     })
 }
 
-fn list(app: &mut App, all: bool) -> Outcome {
+fn list(app: &mut App, all: bool, check: bool) -> Outcome {
     let session = app.session()?;
     let now = session.now();
     let found = approvals(session, all)?;
@@ -134,7 +141,11 @@ fn list(app: &mut App, all: bool) -> Outcome {
         Column::left("UNTIL"),
         Column::left("WHY").shrinks(),
     ]);
-    let mut answer = Answer::ok();
+    let pending =
+        |execution: &&Execution| approval_status(execution, now) == Some(ApprovalStatus::Pending);
+    let waiting = found.iter().filter(pending).count();
+    let mut answer =
+        if check && waiting > 0 { Answer::failed(waits(waiting, app)) } else { Answer::ok() };
     let mut rows = Vec::new();
     for execution in &found {
         let status = approval_status(execution, now);
@@ -158,6 +169,15 @@ fn list(app: &mut App, all: bool) -> Outcome {
         answer = answer.name(id.as_str());
     }
     Ok(answer.noun("approvals", &rows).table(table))
+}
+
+/// What a check says while somebody waits for an answer.
+fn waits(count: usize, app: &App) -> Problem {
+    let context = app.problem_context();
+    Problem::new("unanswered", Exit::Attention, format!("{count} wishes wait for a colleague"))
+        .hint("look at each, and answer it, with")
+        .run(context.command(&["approval", "show", "APPROVAL"]))
+        .run(context.command(&["approval", "grant", "APPROVAL", "--reason", "WHY"]))
 }
 
 fn show(args: &NameArgs, app: &mut App) -> Outcome {
@@ -225,7 +245,8 @@ fn answer(args: &AnswerArgs, app: &mut App, grants: bool) -> Outcome {
     let reason = args.why.detail(app)?;
     let key = args.what.key(app)?;
     super::install_signals()?;
-    let report = approval_answer(app.session()?, &key, grants, &reason)?;
+    let sign_with = args.sign.key(app);
+    let report = approval_answer(app.session()?, &key, grants, &reason, sign_with.as_deref())?;
     let mut answer = view::answer(app, &report, Exit::Ok);
     let name = format!("{}@{}", report.execution.intent.service, report.execution.revision());
     let now = app.session()?.now();

@@ -13,6 +13,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::problem::Problem;
 use super::scale::wish_of;
+use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::{AuthorizationId, Replicas};
 use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
@@ -58,6 +59,8 @@ enum Verb {
         id: AuthorizationId,
         #[command(flatten)]
         why: Why,
+        #[command(flatten)]
+        sign: SignArgs,
     },
 }
 
@@ -91,6 +94,8 @@ pub(super) struct GlassArgs {
     #[arg(long, value_name = "DURATION", value_parser = glass_life, default_value = "1h",
         help_heading = "Break-glass")]
     pub(super) authorized_for: DurationMs,
+    #[command(flatten)]
+    pub(super) sign: SignArgs,
 }
 
 fn glass_life(text: &str) -> Result<DurationMs, String> {
@@ -125,9 +130,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
                 if changed { format!("{id} is taken back") } else { format!("{id} is so already") };
             Ok(changed_answer(&id, changed).line(line))
         }
-        Verb::Review { id, why } => {
+        Verb::Review { id, why, sign } => {
             let reason = why.detail(app)?;
-            review(app.session()?, &id, &reason)?;
+            let sign_with = sign.key(app);
+            super::install_signals()?;
+            review(app.session()?, &id, &reason, sign_with.as_deref())?;
             Ok(changed_answer(&id, true).line(format!("{id} is reviewed")))
         }
     }
@@ -154,6 +161,8 @@ fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
         max_uses: args.max_uses,
         attests_not_drained: args.attest.is_some(),
         raises_max: args.glass.raise_max,
+        sign_with: args.glass.sign.key(app),
+        key: None,
     };
     super::install_signals()?;
     let session = app.session()?;
@@ -207,7 +216,7 @@ fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
     if it.attests_not_drained {
         answer = answer.line("  attests       what is not drained may lose its work".to_owned());
     }
-    if it.signature.is_none() {
+    if glass.open.by.signed_by.is_none() {
         answer = answer.line("  signed        no".to_owned());
     }
     for key in &glass.open.uses {

@@ -327,6 +327,10 @@ const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
         }
         LedgerError::OtherLedger { .. } => Some("name a place where nothing is, or move that away"),
         LedgerError::Unsound { .. } => Some("nothing was changed; use an older backup"),
+        LedgerError::NotShared { .. } => Some(
+            "nothing was made; name a place outside of a home with --ledger, or chgrp and \
+             chmod 2770 a directory for it",
+        ),
         LedgerError::NetworkFileSystem { .. } => Some("keep the ledger on a disk of this host"),
         LedgerError::HardLinked { .. } => Some(
             "with no scalectl at work, remove the name that has no -wal beside it; where both have \

@@ -3,8 +3,13 @@
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
+use super::exit::Exit;
+use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
+use super::passwd::os_user;
+use super::problem::Problem;
+use crate::ledger::Location;
 use crate::ops::init::set_starter_policy;
 
 pub(super) const NOUN: Noun = Noun {
@@ -21,11 +26,15 @@ struct InitArgs {
     /// Set a policy to start with; without one, whatever touches a target is denied
     #[arg(long, value_name = "NAME", value_parser = ["local"])]
     starter_policy: Option<String>,
+    /// Share the file with a group of the operating system: files 0660, directory 2770
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
 }
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = InitArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    let (session, _) = app.create()?;
+    let group = args.group.as_deref().map(|name| group_named(name, app)).transpose()?;
+    let (session, _) = app.create(group)?;
     // The ledger is there, whatever fails from here on.
     session.recorded = true;
     let mut answer = Answer::ok().recorded(Recorded::Yes);
@@ -36,6 +45,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         identity.ledger_id,
         identity.path.display()
     ));
+    if let Some(name) = &args.group {
+        answer = answer.line(format!("  group      {name}: its members share the file"));
+    }
     if args.starter_policy.is_some() {
         set_starter_policy(session)?;
         let user = session.by.os_user.clone();
@@ -48,4 +60,37 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         );
     }
     Ok(answer)
+}
+
+/// The number of a group that is there, and that this user is in.
+fn group_named(name: &str, app: &App) -> Result<u32, Fault> {
+    if matches!(app.chosen()?.location, Location::Server(_)) {
+        let what = "a ledger on a server is shared by the roles of the server, not by a group";
+        return Err(Problem::usage("group_on_server", what)
+            .hint("leave --group away; the roles are made as docs/recipes/postgres.md says")
+            .into());
+    }
+    let found = name.parse().ok().or_else(|| number_of_group(name)).ok_or_else(|| {
+        Problem::new("group_not_found", Exit::NotFound, format!("there is no group {name}"))
+            .hint("make it with groupadd, or name one of /etc/group, or its number")
+    })?;
+    // The superuser may give a file to any group.
+    let mut own = rustix::process::getgroups().unwrap_or_default();
+    own.push(rustix::process::getegid());
+    let is_member = own.iter().any(|group| group.as_raw() == found);
+    if is_member || rustix::process::geteuid().is_root() {
+        return Ok(found);
+    }
+    let what = format!("{} is not in group {name}", os_user(rustix::process::getuid().as_raw()));
+    Err(Problem::usage("group_not_member", what)
+        .hint("be added to it (usermod -aG), and log in anew: a session keeps its groups")
+        .into())
+}
+
+fn number_of_group(name: &str) -> Option<u32> {
+    let table = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
+    })
 }

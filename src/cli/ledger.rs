@@ -1,4 +1,6 @@
-//! `ledger`: copy it to another place, bring its tables up to date.
+//! `ledger`: copy it to another place, say whose signatures it takes, bring its tables up to date.
+
+mod signers;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand};
 use serde_json::json;
@@ -14,7 +16,7 @@ use crate::ops::ledger_migrate::ledger_migrate;
 pub(super) const NOUN: Noun = Noun {
     name: "ledger",
     group: "Ledger",
-    about: "Move the ledger to another place, bring its tables up to this program",
+    about: "Move the ledger, say whose signatures it takes, bring its tables up to this program",
     augment: LedgerVerb::augment_subcommands,
     run,
     hidden: false,
@@ -35,6 +37,9 @@ enum LedgerVerb {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Whose signatures are taken, and whether nothing is taken without one
+    #[command(subcommand, subcommand_required = true)]
+    Signers(signers::SignersVerb),
     /// Bring the tables of an older ledger up to this program; older programs are refused after it
     Migrate,
 }
@@ -42,6 +47,7 @@ enum LedgerVerb {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     match LedgerVerb::from_arg_matches(matches).map_err(super::parse_fault)? {
         LedgerVerb::Copy { from, to, reason } => copy(app, from, &to, reason.as_deref()),
+        LedgerVerb::Signers(verb) => signers::run(verb, app),
         LedgerVerb::Migrate => migrate(app),
     }
 }

@@ -10,6 +10,7 @@ use super::output::{Answer, Format, Out};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use crate::domain::id::{CommandId, ServiceName};
+use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
 
@@ -56,9 +57,10 @@ struct LogArgs {
 }
 
 /// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
-const KINDS: [&str; 39] = [
+const KINDS: [&str; 40] = [
     "ledger_created",
     "actuator_registered",
+    "signers_set",
     "policy_set",
     "refused",
     "service_registered",
@@ -216,7 +218,6 @@ fn table_of(events: &[StoredEvent]) -> Table {
                 .as_str()
                 .map_or_else(|| event.stream.to_string(), str::to_owned),
         };
-        let known = format!("{}@{}", event.by.os_user, event.by.host);
         let reference =
             event.by.reference.as_ref().map_or_else(String::new, |text| format!("  [{text}]"));
         table.row([
@@ -225,11 +226,23 @@ fn table_of(events: &[StoredEvent]) -> Table {
             Cell::new(subject),
             Cell::new(&event.kind),
             Cell::new(&event.by.actor),
-            Cell::new(known),
+            Cell::new(known_as(&event.by)),
             Cell::new(format!("{}{reference}", what(event))),
         ]);
     }
     table
+}
+
+/// What is known of whoever wrote an event, without what they claim.
+fn known_as(by: &Provenance) -> String {
+    let mut known = format!("{}@{}", by.os_user, by.host);
+    if let Some(role) = &by.db_role {
+        known.extend([", db ", role]);
+    }
+    if let Some(signer) = &by.signed_by {
+        known.extend([", key of ", &signer.principal]);
+    }
+    known
 }
 
 /// One event in words, with its kind.

@@ -53,6 +53,7 @@ mod scale;
 mod schema;
 mod service;
 mod settle;
+mod sign;
 mod status;
 mod verify;
 mod version;

@@ -1,4 +1,6 @@
-//! `policy`: put, show, test, template.
+//! `policy`: put, show, diff, test, template.
+
+mod diff;
 
 use std::path::PathBuf;
 
@@ -9,6 +11,7 @@ use super::app::App;
 use super::args::whole_number;
 use super::exit::Exit;
 use super::fault::Fault;
+use super::hold::Why;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
 use super::passwd::os_user;
@@ -25,7 +28,7 @@ use crate::policy::{PolicySource, RuleOutcome, template};
 pub(super) const NOUN: Noun = Noun {
     name: "policy",
     group: "Set up",
-    about: "Who may do what: put, show, test, template",
+    about: "Who may do what: put, show, diff, test, template",
     augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
     run,
     hidden: false,
@@ -37,6 +40,8 @@ enum Verb {
     Put(PutArgs),
     /// Show the policy that holds
     Show,
+    /// What another policy would change: its rules, and answers to what was asked lately
+    Diff(diff::DiffArgs),
     /// Ask the policy about a wish, and see every rule
     Test(TestArgs),
     /// Print a policy to start from
@@ -54,9 +59,8 @@ struct PutArgs {
     /// It does not let you replace it again, and is meant
     #[arg(long)]
     allow_lockout: bool,
-    /// Why [env: SCALECTL_REASON]
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    #[command(flatten)]
+    why: Why,
 }
 
 #[derive(Args)]
@@ -85,24 +89,17 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Put(args) => put(&args, app),
         Verb::Show => show(app),
+        Verb::Diff(args) => diff::diff(&args, app),
         Verb::Test(args) => test(&args, app),
         Verb::Template(args) => print_template(&args, app),
     }
 }
 
 fn put(args: &PutArgs, app: &mut App) -> Outcome {
-    super::intent::reason(args.reason.as_deref(), app)?;
-    let mut sources = Vec::new();
-    for file in &args.files {
-        let bytes = read_bounded(file)?;
-        let text = String::from_utf8(bytes).map_err(|_| {
-            Fault::usage("policy_invalid", format!("{} is not UTF-8", file.display()))
-        })?;
-        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        sources.push(PolicySource { file: name, text });
-    }
-    let done =
-        policy_put(app.session()?, &sources, args.expect_digest.as_deref(), args.allow_lockout)?;
+    let reason = args.why.detail(app)?;
+    let sources = sources_of(&args.files)?;
+    let expected = args.expect_digest.as_deref();
+    let done = policy_put(app.session()?, &sources, expected, args.allow_lockout, &reason)?;
     let mut answer = Answer::ok()
         .recorded(if done.changed { Recorded::Yes } else { Recorded::No })
         .noun("policy", &json!({"digest": done.policy.digest, "rules": done.policy.rules}))
@@ -115,6 +112,20 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         ));
     answer.changed = done.changed;
     Ok(answer)
+}
+
+/// The policy that is in files.
+fn sources_of(files: &[PathBuf]) -> Result<Vec<PolicySource>, Fault> {
+    let mut sources = Vec::new();
+    for file in files {
+        let bytes = read_bounded(file)?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Fault::usage("policy_invalid", format!("{} is not UTF-8", file.display()))
+        })?;
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        sources.push(PolicySource { file: name, text });
+    }
+    Ok(sources)
 }
 
 fn show(app: &mut App) -> Outcome {

@@ -8,6 +8,7 @@ use super::intent::{KeyArg, reason};
 use super::noun::{Noun, Outcome};
 use super::output::Out;
 use super::view;
+use crate::domain::id::AuthorizationId;
 use crate::domain::scale::decide::Reply;
 use crate::ops::settle::{Word, settle};
 
@@ -32,6 +33,9 @@ struct SettleArgs {
     /// It did not and will not take effect; the same key may then be tried again
     #[arg(long)]
     not_applied: bool,
+    /// Under this authorization, where policy does not let you
+    #[arg(long, value_name = "ID")]
+    break_glass: Option<AuthorizationId>,
     /// Why [env: SCALECTL_REASON]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -44,7 +48,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let reason = reason(args.reason.as_deref(), app)?;
     let word = if args.applied { Word::Applied } else { Word::NotApplied };
     // Whoever has nothing to settle is told how the key stands, as by every other step.
-    let report = settle(app.session()?, &key, word, &reason)?;
+    let report = settle(app.session()?, &key, word, &reason, args.break_glass.as_ref())?;
     let exit = match report.reply {
         Reply::Done => Exit::Ok,
         Reply::Replayed

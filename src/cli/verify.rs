@@ -15,6 +15,7 @@ use super::view;
 use crate::domain::canonical::read_document;
 use crate::ledger::{Depth, Head, Verification};
 use crate::ops::OpError;
+use crate::ops::verify_signatures::{Signatures, verify_signatures};
 
 pub(super) const NOUN: Noun = Noun {
     name: "verify",
@@ -24,6 +25,9 @@ pub(super) const NOUN: Noun = Noun {
     run,
     hidden: false,
 };
+
+/// The word for a signature that is not good for what its event says.
+const BAD_SIGNATURE: &str = "bad_signature";
 
 #[derive(Args)]
 struct VerifyArgs {
@@ -88,13 +92,19 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     };
     let depth = if args.thorough { Depth::Thorough } else { Depth::Quick };
     let found = app.session()?.ledger.read()?.verify(&since, depth)?;
+    // What is damaged below says nothing of who signed it.
+    let signatures =
+        if found.is_sound() { verify_signatures(app.session()?)? } else { Signatures::default() };
+    let bad = signatures.bad.iter().map(|text| json!({"code": BAD_SIGNATURE, "text": text}));
     let findings: Vec<_> = found
         .findings
         .iter()
         .chain(&found.given_up)
         .map(|finding| json!({"code": finding.code(), "text": finding.to_string()}))
+        .chain(bad)
         .collect();
-    let mut answer = if found.is_sound() && found.given_up.is_empty() {
+    let is_sound = found.is_sound() && signatures.bad.is_empty();
+    let mut answer = if is_sound && found.given_up.is_empty() {
         Answer::ok()
     } else if found.is_sound() {
         Answer::failed(restored_since(&found, app))
@@ -102,11 +112,17 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         let mut problem = Problem::new(
             "ledger_damaged",
             Exit::LedgerUnusable,
-            format!("the ledger is not what its events say: {} findings", found.findings_count),
+            format!(
+                "the ledger is not what its events say: {} findings",
+                findings.len().max(usize::try_from(found.findings_count).unwrap_or(usize::MAX))
+            ),
         )
         .hint("keep a copy of the file before anything else, then restore from a backup");
         for finding in found.findings.iter().take(10) {
             problem = problem.fact(finding.code(), finding.to_string());
+        }
+        for bad in signatures.bad.iter().take(10) {
+            problem = problem.fact(BAD_SIGNATURE, bad.clone());
         }
         Answer::failed(problem)
     };
@@ -115,17 +131,24 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         .noun("events", &found.events)
         .noun("executions", &found.executions)
         .noun("findings", &findings)
+        .noun("signatures", &signatures.good)
         .line(format!(
             "{} in {}, {}: {}",
             view::counted(usize::try_from(found.events).unwrap_or(usize::MAX), "event"),
             view::counted(found.heads.len(), "chain"),
             view::counted(usize::try_from(found.executions).unwrap_or(usize::MAX), "execution"),
-            match (found.is_sound(), found.given_up.is_empty()) {
+            match (is_sound, found.given_up.is_empty()) {
                 (true, true) => "sound",
                 (true, false) => "sound, and restored since",
                 (false, _) => "DAMAGED",
             }
         ));
+    if signatures.good > 0 {
+        answer = answer.line(format!("{} signatures, each good when it was made", signatures.good));
+    }
+    if let Some(why) = &signatures.unchecked {
+        answer = answer.warning("signatures_not_checked", why);
+    }
     for head in &found.heads {
         answer = answer
             .line(format!("  {}  {}  {}", head.hash, head.sequence, head.stream))

@@ -43,6 +43,15 @@ pub enum RegistryBody {
         /// What policy said.
         decision: PolicyAnswer,
     },
+    /// Another list of those whose signatures are taken.
+    SignersSet {
+        /// The list.
+        signers: AllowedSigners,
+        /// Why.
+        reason: Detail,
+        /// What policy said.
+        decision: PolicyAnswer,
+    },
     /// The ledger was put back from a copy, or is told to be one that was.
     LedgerRestored {
         /// The one before, and one more.
@@ -76,6 +85,24 @@ pub enum RegistryBody {
     },
 }
 
+/// Those whose signatures are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AllowedSigners {
+    /// Their keys, in the format of `ssh-keygen(1)`, ALLOWED SIGNERS.
+    pub text: String,
+    /// Whether answers and broken glass are taken only with a signature.
+    pub is_required: bool,
+}
+
+impl AllowedSigners {
+    /// What tells one list from another.
+    pub fn digest(&self) -> Digest {
+        let word: &[u8] = if self.is_required { b"required\n" } else { b"optional\n" };
+        Digest::of(&[word, self.text.as_bytes()].concat())
+    }
+}
+
 /// The end of a chain, as an event keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,6 +125,9 @@ pub enum PolicyBody {
         policy: StoredPolicy,
         /// What the policy before it said.
         decision: PolicyAnswer,
+        /// Why, where somebody said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Detail>,
     },
 }
 
@@ -138,6 +168,7 @@ impl RegistryBody {
         match self {
             Self::LedgerCreated { .. } => "ledger_created",
             Self::ActuatorRegistered { .. } => "actuator_registered",
+            Self::SignersSet { .. } => "signers_set",
             Self::LedgerRestored { .. } => "ledger_restored",
             Self::LedgerSealed { .. } => "ledger_sealed",
             Self::LedgerOpened { .. } => "ledger_opened",
@@ -220,6 +251,12 @@ impl RegistryState {
                     return Err(illegal("the ledger is sealed"));
                 }
                 self.actuators.insert(actuator.name.clone(), actuator.clone());
+            }
+            RegistryBody::SignersSet { .. } => {
+                self.ledger.as_ref().ok_or_else(|| illegal("there is no ledger yet"))?;
+                if self.sealed.is_some() {
+                    return Err(illegal("the ledger is sealed"));
+                }
             }
             RegistryBody::LedgerSealed { to, opens, .. } => {
                 self.ledger.as_ref().ok_or_else(|| illegal("there is no ledger yet"))?;

@@ -57,6 +57,9 @@ pub enum LedgerError {
     /// The system has no descriptor left for this process.
     #[error("cannot {doing} the ledger {}: no descriptor is left for it", path.display())]
     Exhausted { doing: &'static str, path: PathBuf },
+    /// A directory that is to be a group's, and is not.
+    #[error("{} cannot be shared by a group: {problem}", path.display())]
+    NotShared { path: PathBuf, problem: String },
     /// SQLite's locks do not hold there.
     #[error(
         "the ledger {} is on {file_system}, a network file system, where locks do not hold",
@@ -206,6 +209,7 @@ impl LedgerError {
             Self::NotAFile { .. } => "ledger_not_a_file",
             Self::HardLinked { .. } => "ledger_hard_linked",
             Self::Exhausted { .. } => "host_exhausted",
+            Self::NotShared { .. } => "ledger_not_shared",
             Self::NetworkFileSystem { .. } => "ledger_network_fs",
             Self::ReadOnly { .. } => "ledger_read_only",
             Self::Foreign { .. } => "ledger_foreign",
@@ -261,6 +265,7 @@ impl LedgerError {
             | Self::MadeUnopened { .. }
             | Self::NotAFile { .. }
             | Self::HardLinked { .. }
+            | Self::NotShared { .. }
             | Self::NetworkFileSystem { .. }
             | Self::ReadOnly { .. }
             | Self::Foreign { .. }

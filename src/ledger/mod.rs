@@ -22,7 +22,7 @@
 //!
 //! # File systems
 //! Network file systems are refused, because locks do not hold there. A new directory has mode
-//! 0700, the files 0600. `docs/ledger.md` says all of this for users.
+//! 0700, the files 0600; for a group 2770 and 0660. `docs/ledger.md` says all of this for users.
 
 mod ahead;
 mod columns;
@@ -31,6 +31,8 @@ pub mod life;
 mod postgres;
 mod reach;
 mod read;
+mod recent;
+mod signers;
 mod sql;
 mod sqlite;
 mod statements;
@@ -107,6 +109,8 @@ pub struct CreateOptions {
     pub command_id: CommandId,
     /// How to open it afterwards.
     pub open: OpenOptions,
+    /// The number of the group of the operating system that shares its file; none for one user.
+    pub group: Option<u32>,
 }
 
 /// Which ledger it is.
@@ -173,7 +177,7 @@ impl Ledger {
         at: Timestamp,
         options: &CreateOptions,
     ) -> Result<(), LedgerError> {
-        let draft = sqlite::Draft::begin(path, options.ledger_id.as_str())?;
+        let draft = sqlite::Draft::begin_for(path, options.ledger_id.as_str(), options.group)?;
         let engine = draft.connect(options.open.lock_timeout)?;
         let path = draft.path().to_owned();
         let mut ledger = Self::new(Box::new(engine), options, "sqlite", path.clone());
@@ -203,7 +207,8 @@ impl Ledger {
         let read = ReadTxn { ledger: &mut ledger, open: true };
         let mut txn = WriteTxn::new(read, command_id, reach);
         let at = txn.now().unwrap_or(at);
-        txn.append_registry(&created(by, at, options))?;
+        let by = Provenance { db_role: txn.engine().role(), ..by.clone() };
+        txn.append_registry(&created(&by, at, options))?;
         txn.commit().map(|_| ())
     }
 
@@ -245,6 +250,11 @@ impl Ledger {
     /// host is the clock.
     pub fn now(&self) -> Option<Timestamp> {
         self.engine.now()
+    }
+
+    /// Whom the server of the ledger knows at the other end; none where there is no server.
+    pub fn role(&self) -> Option<String> {
+        self.engine.role()
     }
 
     /// Which ledger it is.

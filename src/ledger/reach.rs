@@ -13,7 +13,12 @@ pub struct Reach {
     alone: BTreeSet<Stream>,
     reads_settings: bool,
     is_everything: bool,
+    counts: bool,
 }
+
+/// What a write locks alone that is decided on how much was changed lately: two such writes of two
+/// services would each not see the other's.
+const CHANGES: &str = "changes";
 
 impl Reach {
     /// A write of one service.
@@ -24,7 +29,7 @@ impl Reach {
     /// A write of several services.
     pub fn services<'a>(names: impl IntoIterator<Item = &'a ServiceName>) -> Self {
         let alone = names.into_iter().cloned().map(Stream::Service).collect();
-        Self { alone, reads_settings: true, is_everything: false }
+        Self { alone, reads_settings: true, ..Self::default() }
     }
 
     /// A write of one service that is decided on what all others have: one at a time.
@@ -57,7 +62,18 @@ impl Reach {
     /// settings or is a refusal.
     pub(super) fn everything() -> Self {
         let alone = [Stream::Registry, Stream::Policy, Stream::Refusals].into();
-        Self { alone, reads_settings: true, is_everything: true }
+        Self { alone, reads_settings: true, is_everything: true, ..Self::default() }
+    }
+
+    /// The same write, decided on how much was changed lately in the whole ledger, too.
+    #[must_use]
+    pub fn counting(self) -> Self {
+        Self { counts: true, ..self }
+    }
+
+    /// Whether nobody else is decided on how much was changed lately meanwhile.
+    pub(super) const fn counts(&self) -> bool {
+        self.counts || self.is_everything
     }
 
     /// Whether the write may add to a chain.
@@ -77,15 +93,20 @@ impl Reach {
     /// The locks, in their order.
     pub(super) fn locks(&self) -> Vec<Lock> {
         let lock =
-            |stream: &Stream, alone| Lock { rank: rank(stream), stream: stream.clone(), alone };
+            |stream: &Stream, alone| Lock { rank: rank(stream), name: stream.to_string(), alone };
         let settings = [Stream::Registry, Stream::Policy];
         let shared = settings.iter().filter(|stream| self.reads_settings && !self.holds(stream));
         let mut locks: Vec<Lock> = shared.map(|stream| lock(stream, false)).collect();
         locks.extend(self.alone.iter().map(|stream| lock(stream, true)));
+        let changes = Lock { rank: CHANGES_RANK, name: CHANGES.to_owned(), alone: true };
+        locks.extend(self.counts.then_some(changes));
         locks.sort();
         locks
     }
 }
+
+/// After the policy, which says whether anybody counts, and before every service.
+const CHANGES_RANK: u8 = 3;
 
 const fn rank(stream: &Stream) -> u8 {
     match stream {
@@ -102,7 +123,7 @@ mod tests {
 
     fn shown(reach: &Reach) -> Vec<String> {
         let mode = |lock: &Lock| if lock.alone { "alone" } else { "shared" };
-        reach.locks().iter().map(|lock| format!("{} {}", lock.stream, mode(lock))).collect()
+        reach.locks().iter().map(|lock| format!("{} {}", lock.name, mode(lock))).collect()
     }
 
     #[test]
@@ -113,6 +134,8 @@ mod tests {
         assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared"]);
         assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone"]);
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
+        let counting = ["registry shared", "policy shared", "changes alone", "service:a alone"];
+        assert_eq!(shown(&Reach::service(&a).counting()), counting);
         let registers = ["registry alone", "policy shared", "service:a alone"];
         assert_eq!(shown(&Reach::registration(&a)), registers);
         let everything = ["registry alone", "policy alone", "refusals alone"];

@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::error::LedgerError;
-use super::stream::Stream;
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// One SQL text that both engines understand, with what it does, for the error.
@@ -44,14 +43,15 @@ macro_rules! many {
 }
 pub(super) use many;
 
-/// One chain that a write reads for its decision or adds to. Every write takes its locks in this
-/// order, so that no two can wait for each other in a circle.
+/// One chain that a write reads for its decision or adds to, or what else no two may decide on at a
+/// time. Every write takes its locks in this order, so that no two can wait for each other in a
+/// circle.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lock {
     /// Its place in the order.
     pub(super) rank: u8,
-    /// The chain.
-    pub(super) stream: Stream,
+    /// The name of the chain, or of what else is locked.
+    pub(super) name: String,
     /// Whether nobody else may even read it for a decision meanwhile.
     pub(super) alone: bool,
 }
@@ -156,6 +156,10 @@ pub(super) trait Engine: Send {
     /// What the clock of the database said when the transaction had its locks; none where the clock
     /// of this host is the clock.
     fn now(&self) -> Option<Timestamp> {
+        None
+    }
+    /// Whom the server knows at the other end of the connection; none where there is no server.
+    fn role(&self) -> Option<String> {
         None
     }
     /// Whether a position may have been used up by what was never committed.

@@ -95,7 +95,7 @@ impl CheckPlan {
     ) -> Result<Self, OpError> {
         let actuator = session.actuator(name)?;
         let spec = session.bound_command(&actuator)?;
-        may_administer(session, PolicyAction::Administer, name.as_str())?;
+        may_administer(session, PolicyAction::Administer, name.as_str(), None)?;
         let named = workload.cloned().unwrap_or_else(default_workload);
         refuse_in_use(session, name, &named, workload.is_some())?;
         let found = if actuator.capabilities.inspect {

@@ -87,7 +87,7 @@ pub fn actuator_put(
         timeout_ms,
     };
     // Nobody is asked anything for a person who may not.
-    may_administer(session, PolicyAction::Register, name.as_str())?;
+    may_administer(session, PolicyAction::Register, name.as_str(), None)?;
     // What promises other things is refused below, whatever it finds.
     let keeps_promises = |before: &Option<RegisteredActuator>| {
         before.as_ref().is_none_or(|before| {
@@ -103,7 +103,7 @@ pub fn actuator_put(
     let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::registry())?;
     let now = session.clock.read(txn.now());
     let mut with = Deciding { by: &session.by, policy: &mut session.policy, now };
-    let decision = may_administer_in(&txn, &mut with, PolicyAction::Register, name.as_str())?;
+    let decision = may_administer_in(&txn, &mut with, PolicyAction::Register, name.as_str(), None)?;
     let before = txn.actuator(name)?;
     let found = if keeps_promises(&before) { found } else { Vec::new() };
     refuse_in_flight(&txn, name, &found, now)?;

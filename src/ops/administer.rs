@@ -20,10 +20,12 @@ pub(crate) fn ledger_query(
     by: &Provenance,
     ledger_id: &LedgerId,
     action: PolicyAction,
+    reason: Option<&str>,
     at: Timestamp,
 ) -> PolicyQuery {
     let resource = PolicyResource::Ledger { id: ledger_id.to_string() };
-    PolicyQuery::of(by, action, resource, WishSource::Cli, at)
+    let query = PolicyQuery::of(by, action, resource, WishSource::Cli, at);
+    PolicyQuery { reason: reason.map(str::to_owned), ..query }
 }
 
 /// Whether policy lets this person change the ledger itself, as it stands right now: enough to
@@ -32,9 +34,10 @@ pub(crate) fn may_administer(
     session: &mut Session,
     action: PolicyAction,
     subject: &str,
+    reason: Option<&str>,
 ) -> Result<PolicyAnswer, OpError> {
     let ledger_id = session.ledger.identity().ledger_id.clone();
-    let query = ledger_query(&session.by, &ledger_id, action, session.now());
+    let query = ledger_query(&session.by, &ledger_id, action, reason, session.now());
     let answer = session.ask_policy(&query)?;
     allowed(answer, &session.by, subject)
 }
@@ -45,8 +48,9 @@ pub(super) fn may_administer_in(
     with: &mut Deciding<'_>,
     action: PolicyAction,
     subject: &str,
+    reason: Option<&str>,
 ) -> Result<PolicyAnswer, OpError> {
-    let query = ledger_query(with.by, &txn.identity().ledger_id, action, with.now);
+    let query = ledger_query(with.by, &txn.identity().ledger_id, action, reason, with.now);
     let policy = PolicyInTxn::new(txn, with.policy);
     let answer = policy.answer(&query);
     policy.finish()?;

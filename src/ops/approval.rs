@@ -1,14 +1,18 @@
 //! `approval`: proposals that wait for a person, and the answers to them.
 
+use std::path::Path;
+
 use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
+use super::signing::{Sealed, sign};
 use crate::domain::id::ExecutionKey;
-use crate::domain::scale::command::{AuthorityCommand, Command};
+use crate::domain::scale::command::AuthorityCommand;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
+use crate::domain::scale::signed::SignedAct;
 use crate::ledger::ExecutionFilter;
 
 /// The proposals, the newest first: those that wait, or all that ever were.
@@ -57,15 +61,24 @@ pub fn approval_answer(
     key: &ExecutionKey,
     grants: bool,
     reason: &Detail,
+    sign_with: Option<&Path>,
 ) -> Result<Report, OpError> {
     if grants {
         read_for_answer(session, key)?;
     }
     let (_, execution) = session.load(key)?;
-    let service = execution.intent.service;
-    let done = session.transition(&service, std::slice::from_ref(key), |_, _| {
+    let service = execution.intent.service.clone();
+    let ledger_id = session.ledger.identity().ledger_id.clone();
+    let sealed = match (sign_with, &execution.asked) {
+        (Some(with), Some(asked)) => {
+            let act = SignedAct::answer(&ledger_id, &execution, asked, grants, reason);
+            sign(session, &service, with, &act.content(), approval_id(key).as_str())?
+        }
+        (Some(_) | None, _) => Sealed::default(),
+    };
+    let done = session.sealed(&sealed, &service, std::slice::from_ref(key), |signing| {
         let (key, reason) = (key.clone(), reason.clone());
-        Ok(Command::Authority(Box::new(AuthorityCommand::Answer { key, grants, reason })))
+        AuthorityCommand::Answer { key, grants, reason, signing }
     })?;
     Report::of(done, key)
 }

@@ -302,7 +302,8 @@ impl Session {
         let tick = AuthorityCommand::Tick(Tick { id_owner, ..tick });
         let command = Command::Authority(Box::new(tick));
         let now = on_ledger_clock(state, self.now())?;
-        let decided = self.with_context(state, |context| decide(state, &command, context, now))?;
+        let decided =
+            self.with_context(state, None, |context| decide(state, &command, context, now))?;
         Ok(decided?.evaluation.map(|it| *it))
     }
 }

@@ -204,6 +204,7 @@ impl Session {
         };
         let of_all = |error| (ids.len(), error);
         let reach = self.reach_of(&orders).map_err(of_all)?;
+        let reach = self.counting(reach);
         let mut txn = self.ledger.write(whole.clone(), reach).map_err(of_all)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };

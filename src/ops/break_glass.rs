@@ -1,19 +1,24 @@
 //! `break-glass`: a person passes policy, approval and cooldown once, for one count of one target,
 //! and another looks at it afterwards.
 
+use std::path::{Path, PathBuf};
+
 use super::error::OpError;
 use super::ids::mint;
 use super::session::Session;
+use super::signing::{Sealed, sign};
 use super::transition::{Decided, Deciding, Undecided, decide_in};
-use crate::domain::id::{AuthorizationId, Replicas, ServiceName};
+use crate::domain::digest::sha256_hex;
+use crate::domain::id::{AuthorizationId, ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{AuthorityCommand, Authorize, Command, RegisterService};
 use crate::domain::scale::consent::{Incident, OpenAuthorization};
 use crate::domain::scale::gates::fresh_count;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Registration;
+use crate::domain::scale::signed::{SignedAct, Signing};
 use crate::domain::scale::state::ServiceHead;
-use crate::domain::time::DurationMs;
+use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::Reach;
 
 /// What is to be permitted.
@@ -34,6 +39,10 @@ pub struct GlassRequest {
     pub attests_not_drained: bool,
     /// Whether the upper bound is raised to the count, where it is below.
     pub raises_max: bool,
+    /// The key to sign it with.
+    pub sign_with: Option<PathBuf>,
+    /// The key of the wish that it is for: the same line again breaks no second glass.
+    pub key: Option<ExecutionKey>,
 }
 
 /// An authorization with its service.
@@ -46,32 +55,24 @@ pub struct Glass {
 
 /// Permits to break the glass, and raises the upper bound under it, in one transaction.
 pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<Glass, OpError> {
-    let id = short(&mint::<AuthorizationId>("bg-")?)?;
+    let id = id_of(ask.key.as_ref())?;
     session.load_policy()?;
     let service = &ask.service;
+    let sealed = sign_authorization(session, ask, &id)?;
     let reach = if ask.raises_max { Reach::registration(service) } else { Reach::service(service) };
+    let reach = session.counting(reach);
     let mut txn = session.ledger.write(Session::command_id()?, reach)?;
     let now = session.clock.read(txn.now());
-    let mut with = Deciding { by: &session.by, policy: &mut session.policy, now };
-    let authorized = decide_in(&mut txn, &mut with, service, &[], |state, _| {
-        let registration = state.head.registration.as_ref();
-        let is_above = registration.is_some_and(|it| ask.desired > it.max_replicas);
-        let ask = Authorize {
-            service: service.clone(),
-            authorization_id: id.clone(),
-            desired_replicas: ask.desired,
-            current: fresh_count(&state.head, now),
-            incident: ask.incident.clone(),
-            reason: ask.reason.clone(),
-            valid_for: ask.valid_for,
-            max_uses: ask.max_uses,
-            attests_not_drained: ask.attests_not_drained,
-            raises_max_to: (ask.raises_max && is_above).then_some(ask.desired),
-            signature: None,
-        };
+    let by = sealed.by(&session.by);
+    let mut with = Deciding { by: &by, policy: &mut session.policy, now };
+    let authorized = decide_in(&mut txn, &mut with, service, &[], |state, txn| {
+        let signing = sealed.signing(txn)?;
+        let ask = Authorize { signing, ..asked(ask, &id, &state.head, now) };
         Ok(Command::Authority(Box::new(AuthorityCommand::Authorize(ask))))
     });
     let raised = authorized.and_then(|decided| match raise_of(&decided, &id) {
+        // What was given before was raised with it.
+        _ if decided.events.is_empty() => Ok(decided),
         None => Ok(decided),
         Some(registration) => decide_in(&mut txn, &mut with, service, &[], |state, _| {
             Ok(Command::RegisterService(Box::new(RegisterService {
@@ -84,9 +85,12 @@ pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<Glass, OpE
         }),
     });
     match raised {
-        Ok(Decided { state, .. }) => {
-            let _committed = txn.commit()?;
-            session.recorded = true;
+        Ok(Decided { state, events, .. }) => {
+            // There already: nothing was written.
+            if !events.is_empty() {
+                let _committed = txn.commit()?;
+                session.recorded = true;
+            }
             let head = state.head;
             let open = head.authorizations.get(&id).cloned().ok_or_else(|| OpError::Internal {
                 what: format!("{id} was given and is not there"),
@@ -102,6 +106,49 @@ pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<Glass, OpE
     }
 }
 
+/// What is asked for, as the service stands.
+fn asked(
+    ask: &GlassRequest,
+    id: &AuthorizationId,
+    head: &ServiceHead,
+    now: Timestamp,
+) -> Authorize {
+    let registration = head.registration.as_ref();
+    let is_above = registration.is_some_and(|it| ask.desired > it.max_replicas);
+    Authorize {
+        service: ask.service.clone(),
+        authorization_id: id.clone(),
+        desired_replicas: ask.desired,
+        current: fresh_count(head, now),
+        incident: ask.incident.clone(),
+        reason: ask.reason.clone(),
+        valid_for: ask.valid_for,
+        max_uses: ask.max_uses,
+        attests_not_drained: ask.attests_not_drained,
+        raises_max_to: (ask.raises_max && is_above).then_some(ask.desired),
+        signing: Signing::default(),
+    }
+}
+
+/// Signs what is asked for, as the service stands now; the transaction holds that against what it
+/// finds.
+fn sign_authorization(
+    session: &mut Session,
+    ask: &GlassRequest,
+    id: &AuthorizationId,
+) -> Result<Sealed, OpError> {
+    let Some(key) = &ask.sign_with else { return Ok(Sealed::default()) };
+    let state = session.load_service(&ask.service)?;
+    let ledger_id = session.ledger.identity().ledger_id.clone();
+    let (Some(registration), Some(binding)) = (&state.head.registration, &state.head.binding)
+    else {
+        return Ok(Sealed::default());
+    };
+    let asked = asked(ask, id, &state.head, session.now());
+    let act = SignedAct::authorize(&ledger_id, &asked, registration, &binding.target_uid);
+    sign(session, &ask.service, key, &act.content(), id.as_str())
+}
+
 /// The settings with the raised bound, where the authorization lets it be raised.
 fn raise_of(decided: &Decided, id: &AuthorizationId) -> Option<Registration> {
     let head = &decided.state.head;
@@ -109,10 +156,14 @@ fn raise_of(decided: &Decided, id: &AuthorizationId) -> Option<Registration> {
     Some(Registration { max_replicas, ..head.registration.clone()? })
 }
 
-/// A name that people say: `bg-` and eight hex digits. Two of one ledger that are equal are refused
-/// by the fold, and the same line again mints another.
-fn short(id: &AuthorizationId) -> Result<AuthorizationId, OpError> {
-    let text: String = id.as_str().chars().take(11).collect();
+/// A name that people say: `bg-` and eight hex digits. It follows from the key of the wish where one
+/// is named, so that the same line again finds what it has given; else it is minted.
+fn id_of(key: Option<&ExecutionKey>) -> Result<AuthorizationId, OpError> {
+    let whole = match key {
+        Some(key) => format!("bg-{}", sha256_hex(format!("break-glass {key}").as_bytes())),
+        None => mint::<AuthorizationId>("bg-")?.to_string(),
+    };
+    let text: String = whole.chars().take(11).collect();
     text.parse().map_err(|_| OpError::Internal { what: format!("minted {text}") })
 }
 
@@ -154,11 +205,25 @@ pub fn revoke(
 }
 
 /// Says that somebody has looked at what was done.
-pub fn review(session: &mut Session, id: &AuthorizationId, reason: &Detail) -> Result<(), OpError> {
-    let service = glass_named(session, id)?.open.authorization.service;
-    let (named, authorization_id) = (service.clone(), id.clone());
-    let reason = reason.clone();
-    let command =
-        AuthorityCommand::ReviewAuthorization { service: named, authorization_id, reason };
-    session.lay(&service, command).map(drop)
+pub fn review(
+    session: &mut Session,
+    id: &AuthorizationId,
+    reason: &Detail,
+    sign_with: Option<&Path>,
+) -> Result<(), OpError> {
+    let glass = glass_named(session, id)?;
+    let service = glass.open.authorization.service.clone();
+    let ledger_id = session.ledger.identity().ledger_id.clone();
+    let act = SignedAct::review(&ledger_id, &glass.open.authorization, reason);
+    let sealed = match sign_with {
+        Some(key) => sign(session, &service, key, &act.content(), id.as_str())?,
+        None => Sealed::default(),
+    };
+    session.sealed(&sealed, &service, &[], |signing| AuthorityCommand::ReviewAuthorization {
+        service: service.clone(),
+        authorization_id: id.clone(),
+        reason: reason.clone(),
+        signing,
+    })?;
+    Ok(())
 }

@@ -25,7 +25,7 @@ pub fn set_starter_policy(session: &mut Session) -> Result<(), OpError> {
         policy_digest: None,
     };
     let stored = StoredPolicy { digest: policy.digest, document };
-    let body = PolicyBody::PolicySet { policy: stored, decision };
+    let body = PolicyBody::PolicySet { policy: stored, decision, reason: None };
     let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::policy())?;
     let at = session.clock.read(txn.now());
     let event = Stamped { at, by: session.by.clone(), body };

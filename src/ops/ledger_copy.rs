@@ -51,7 +51,8 @@ pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, 
         return Err(LedgerError::IsBackup { path }.into());
     }
     // Nothing is begun that could not be ended.
-    may_administer(session, PolicyAction::Administer, "the ledger")?;
+    let why = Some(order.reason.as_str());
+    may_administer(session, PolicyAction::Administer, "the ledger", why)?;
     let mut moving = match Move::begin(&mut session.ledger, &order.to, open)? {
         Begun::Moving(moving) => *moving,
         Begun::Arrived { incarnation, heads } => {

@@ -78,7 +78,8 @@ pub fn plan(
         before = Some(Before::Refused(Box::new(rejection)));
     }
     let now = on_ledger_clock(&state, session.now())?;
-    let reports =
-        session.with_context(&state, |context| gates::of_put(&state, &put, context, now))?;
+    let reports = session.with_context(&state, Some(put.key()), |context| {
+        gates::of_put(&state, &put, context, now)
+    })?;
     Ok(Plan { state, reports, before })
 }

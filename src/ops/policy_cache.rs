@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use super::error::OpError;
-use crate::domain::scale::policy::{PolicyAnswer, PolicyGate, PolicyQuery};
+use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyGate, PolicyQuery};
 use crate::ledger::ReadTxn;
 use crate::policy::{NoPolicy, PolicyEngine};
 
@@ -54,6 +54,14 @@ impl PolicyCache {
             _ => Self::None,
         };
         Ok(())
+    }
+
+    /// What of the recent changes the policy that was read looks at.
+    pub(super) const fn counted(&self) -> Counted {
+        match self {
+            Self::Empty | Self::None => Counted::Nothing,
+            Self::Engine { engine, .. } => engine.counted(),
+        }
     }
 
     /// Whoever answers by what was read.

@@ -9,6 +9,7 @@ use crate::domain::digest::Digest;
 use crate::domain::registry::{PolicyBody, StoredPolicy};
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::{PolicyAction, PolicyGate};
+use crate::domain::scale::result::Detail;
 use crate::ledger::Reach;
 use crate::policy::{CheckedPolicy, PolicyEngine, PolicySource, check};
 
@@ -28,6 +29,7 @@ pub fn policy_put(
     sources: &[PolicySource],
     expected: Option<&str>,
     allow_lockout: bool,
+    reason: &Detail,
 ) -> Result<PolicyChange, OpError> {
     let policy = check(sources)?;
     let engine = PolicyEngine::load(&policy.compiled)
@@ -39,8 +41,10 @@ pub fn policy_put(
     let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::policy())?;
     let now = session.clock.read(txn.now());
     let mut with = Deciding { by: &by, policy: &mut session.policy, now };
-    let decision = may_administer_in(&txn, &mut with, PolicyAction::SetPolicy, "the policy")?;
-    let query = ledger_query(&by, &txn.identity().ledger_id, PolicyAction::SetPolicy, now);
+    let why = Some(reason.as_str());
+    let action = PolicyAction::SetPolicy;
+    let decision = may_administer_in(&txn, &mut with, action, "the policy", why)?;
+    let query = ledger_query(&by, &txn.identity().ledger_id, action, why, now);
     let locks_out = !engine.answer(&query).allowed;
     if locks_out && !allow_lockout {
         return Err(lockout());
@@ -54,7 +58,7 @@ pub fn policy_put(
         return Ok(PolicyChange { policy, changed: false });
     }
     let stored = StoredPolicy { digest: policy.digest, document };
-    let body = PolicyBody::PolicySet { policy: stored, decision };
+    let body = PolicyBody::PolicySet { policy: stored, decision, reason: Some(reason.clone()) };
     txn.append_policy(&Stamped { at: now, by, body })?;
     let _committed = txn.commit()?;
     session.forget_policy();

@@ -53,7 +53,7 @@ pub fn policy_test(session: &mut Session, question: &Question) -> Result<Tested,
         None => PolicyAction::for_change(current, question.desired),
     };
     let by = session.by.clone();
-    let query = session.with_context(&state, |context| {
+    let query = session.with_context(&state, None, |context| {
         let registration = state.head.registration.as_ref().expect("BUG: loaded as registered");
         let resource = service_resource(registration, context);
         let asked = PolicyQuery::of(&by, actions[0], resource, WishSource::Cli, now);

@@ -136,7 +136,8 @@ impl Session {
             target_holder: None,
         };
         let now = self.now();
-        let decided = self.with_context(&state, |context| decide(&state, &bind, context, now))?;
+        let decided =
+            self.with_context(&state, None, |context| decide(&state, &bind, context, now))?;
         match decided {
             Ok(decision) => {
                 let fresh = state.fold(&decision.events);

@@ -128,7 +128,8 @@ fn raise(
     let mut txn = session.ledger.write_whole_anyway(Session::command_id()?)?;
     let now = session.clock.read(txn.now());
     let mut with = Deciding { by: &by, policy: &mut session.policy, now };
-    let decision = may_administer_in(&txn, &mut with, PolicyAction::Administer, "the ledger")?;
+    let (action, why) = (PolicyAction::Administer, Some(reason.as_str()));
+    let decision = may_administer_in(&txn, &mut with, action, "the ledger", why)?;
     let (standing, incarnation) = txn.standing()?;
     match standing {
         Standing::Sealed { to } if !unseal => {

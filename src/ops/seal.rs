@@ -16,7 +16,8 @@ pub(super) fn seal(session: &mut Session, to: String, reason: &Detail) -> Result
     let mut txn = session.ledger.write_whole(Session::command_id()?)?;
     let at = session.clock.read(txn.now());
     let mut with = Deciding { by: &by, policy: &mut session.policy, now: at };
-    let decision = may_administer_in(&txn, &mut with, PolicyAction::Administer, "the ledger")?;
+    let (action, why) = (PolicyAction::Administer, Some(reason.as_str()));
+    let decision = may_administer_in(&txn, &mut with, action, "the ledger", why)?;
     let heads = txn.chain_heads()?;
     let body =
         RegistryBody::LedgerSealed { to, heads, reason: reason.clone(), decision, opens: None };

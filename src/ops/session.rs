@@ -16,7 +16,7 @@ use crate::domain::scale::command::Context;
 use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::lease::Holder;
-use crate::domain::scale::policy::{PolicyAnswer, PolicyQuery};
+use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
@@ -96,6 +96,7 @@ pub struct Session {
 impl Session {
     /// A session on an open ledger.
     pub fn new(ledger: Ledger, mut clock: Clock, by: Provenance, place: Place) -> Self {
+        let by = Provenance { db_role: ledger.role(), ..by };
         let of_host = clock.now();
         let skew = clock.read(ledger.now()).apart(of_host);
         let mut session = Self {
@@ -190,20 +191,28 @@ impl Session {
     }
 
     /// Answers policy questions about `state` without a transaction: for plans and explanations.
+    /// `own` is the key that is asked about.
     pub fn with_context<T>(
         &mut self,
         state: &ServiceState,
+        own: Option<&ExecutionKey>,
         use_it: impl FnOnce(&Context<'_>) -> T,
     ) -> Result<T, OpError> {
         self.load_policy()?;
         let actuator = self.actuator_of(state)?;
         let ledger_id = self.ledger.identity().ledger_id.clone();
+        let (counted, now) = (self.policy.counted(), self.now());
+        let service = state.head.registration.as_ref().map(|it| it.service.clone());
+        let recent = match service.filter(|_| counted != Counted::Nothing) {
+            Some(service) => Some(self.ledger.read()?.recent_changes(&service, own, counted, now)?),
+            None => None,
+        };
         Ok(use_it(&Context {
             by: &self.by,
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
             policy: self.policy.gate(),
-            recent: None,
+            recent,
         }))
     }
 

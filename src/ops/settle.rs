@@ -4,7 +4,7 @@ use super::error::OpError;
 use super::read::READING_TRIES;
 use super::report::Report;
 use super::session::Session;
-use crate::domain::id::ExecutionKey;
+use crate::domain::id::{AuthorizationId, ExecutionKey};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Phase;
@@ -20,12 +20,13 @@ pub enum Word {
     NotApplied,
 }
 
-/// Ends an unknown attempt by a person's word.
+/// Ends an unknown attempt by a person's word: one that policy lets give it, or an authorization.
 pub fn settle(
     session: &mut Session,
     key: &ExecutionKey,
     word: Word,
     reason: &Reason,
+    authorization: Option<&AuthorizationId>,
 ) -> Result<Report, OpError> {
     let (_, execution) = session.load(key)?;
     if matches!(execution.phase, Phase::Started { .. }) {
@@ -46,7 +47,7 @@ pub fn settle(
             }
         };
         let settlement = Box::new(settlement);
-        let (key, authorization) = (key.clone(), None);
+        let (key, authorization) = (key.clone(), authorization.cloned());
         let settle = Command::Settle { key, settlement, authorization };
         let report = session.step(&execution, settle)?;
         // A reading that began before the quiet was over is taken again.

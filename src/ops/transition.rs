@@ -15,13 +15,14 @@ use crate::domain::scale::decide::{Decision, Reply, decide};
 use crate::domain::scale::event::{Event, Stamped};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::invariant;
+use crate::domain::scale::policy::{Counted, RecentChanges};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::scale::tick::Evaluation;
-use crate::domain::time::Timestamp;
-use crate::ledger::{Committed, Reach, ReadTxn, WriteTxn};
+use crate::domain::time::{DurationMs, Timestamp};
+use crate::ledger::{Committed, LedgerError, Reach, ReadTxn, WriteTxn};
 
 /// What a transition came to.
 pub struct Transition {
@@ -94,13 +95,14 @@ pub(super) fn decide_in(
     let command = build(&state, txn)?;
     let actuator = actuator_for(txn, &state, &command)?;
     let ledger_id = txn.identity().ledger_id.clone();
+    let recent = recent_in(txn, with, service, &command)?;
     let policy = PolicyInTxn::new(txn, with.policy);
     let context = Context {
         by: with.by,
         ledger_id: &ledger_id,
         actuator: actuator.as_ref(),
         policy: &policy,
-        recent: None,
+        recent,
     };
     let decided = decide(&state, &command, &context, with.now);
     policy.finish()?;
@@ -121,6 +123,31 @@ pub(super) fn decide_in(
             Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, kept }))
         }
     }
+}
+
+/// How much was changed lately, where the policy in force looks at it and the command asks it.
+fn recent_in(
+    txn: &WriteTxn<'_>,
+    with: &mut Deciding<'_>,
+    service: &ServiceName,
+    command: &Command,
+) -> Result<Option<RecentChanges>, Undecided> {
+    if !command.asks_about_a_service() {
+        return Ok(None);
+    }
+    with.policy.refresh(txn)?;
+    let counted = with.policy.counted();
+    if counted == Counted::Nothing {
+        return Ok(None);
+    }
+    // The policy was replaced after the locks of this write were chosen: the same again takes the
+    // lock that it needs now.
+    if counted == Counted::OfLedger && !txn.counts() {
+        let (path, waited) = (txn.identity().path.clone(), DurationMs::ZERO);
+        return Err(LedgerError::Busy { doing: "count the changes of", path, waited }.into());
+    }
+    let own = command.execution_key();
+    Ok(Some(txn.recent_changes(service, own, counted, with.now)?))
 }
 
 impl Transition {
@@ -175,6 +202,7 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
+        let reach = self.counting(reach);
         let mut txn = write_about(&mut self.ledger, &self.lock_wait, reach, keys)?;
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
@@ -196,6 +224,11 @@ impl Session {
             }
             Err(Undecided::Failed(error)) => Err(error),
         }
+    }
+
+    /// The reach of a write that asks the policy that was loaded.
+    pub(super) fn counting(&self, reach: Reach) -> Reach {
+        if self.policy.counted() == Counted::OfLedger { reach.counting() } else { reach }
     }
 
     /// Keeps the rows of refusals, equal ones once. A refusal that cannot be kept is still one.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::code::{self, CompiledPolicy, DEPTH_MAX, EncodeError, TERMS_MAX};
 use super::error::{Place, PolicyError};
 use super::scan;
-use super::schema::{self, CONTEXT_MEMBERS, NOT_FILLED, SERVICE_ATTRIBUTES};
+use super::schema::{self, CONTEXT_MEMBERS, SERVICE_ATTRIBUTES};
 use crate::domain::digest::Digest;
 use crate::domain::scale::policy::PolicyRule;
 
@@ -279,9 +279,6 @@ fn refuse_absent_members(parsed: &ParsedRule<'_>, condition: &Expr) -> Result<()
         let (rule, member) = (parsed.rule.id.clone(), attr.to_string());
         if !known.contains(&attr.as_str()) {
             return Err(PolicyError::UnknownMember { place, rule, variable, member });
-        }
-        if variable == "context" && NOT_FILLED.contains(&attr.as_str()) {
-            return Err(PolicyError::NotFilled { place, rule, member });
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! schema. Holds no state: the same question to the same policy has the same answer, before and
 //! after a crash.
 
-use cedar_policy_core::ast::{Expr, Literal, SlotEnv, ValueKind};
+use cedar_policy_core::ast::{Expr, ExprKind, Literal, SlotEnv, ValueKind, Var};
 use cedar_policy_core::evaluator::Evaluator;
 use cedar_policy_core::extensions::Extensions;
 
@@ -13,8 +13,9 @@ use super::check::{self, CheckedPolicy, PolicySource};
 use super::code::{self, CompiledPolicy, LoadError};
 use super::error::PolicyError;
 use super::question;
+use super::schema::{Shape, counted, shape};
 use crate::domain::digest::Digest;
-use crate::domain::scale::policy::{PolicyAnswer, PolicyGate, PolicyQuery, PolicyRule};
+use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyGate, PolicyQuery, PolicyRule};
 
 /// The gate while no policy is set: it denies what touches a target, and leaves open what a person
 /// needs to set one.
@@ -38,6 +39,7 @@ impl PolicyGate for NoPolicy {
 pub struct PolicyEngine {
     digest: Digest,
     rules: Vec<(PolicyRule, Expr)>,
+    counted: Counted,
 }
 
 /// What one rule did with one question.
@@ -76,7 +78,10 @@ pub struct Explanation {
 impl PolicyEngine {
     /// Loads compiled rules; the cheap way. After an error, [`Self::derive`] reads the text.
     pub fn load(stored: &CompiledPolicy) -> Result<Self, LoadError> {
-        Ok(Self { digest: stored.policy_digest, rules: code::read(stored)? })
+        let rules = code::read(stored)?;
+        let counted = rules.iter().map(|(_, condition)| counted_in(condition)).max();
+        let counted = counted.unwrap_or_default();
+        Ok(Self { digest: stored.policy_digest, rules, counted })
     }
 
     /// Checks the text again and loads what comes of it.
@@ -108,6 +113,11 @@ impl PolicyEngine {
         self.digest
     }
 
+    /// What of the recent changes its rules look at: a question must carry as much.
+    pub const fn counted(&self) -> Counted {
+        self.counted
+    }
+
     /// Answers and says what every rule did.
     pub fn explain(&self, query: &PolicyQuery) -> Explanation {
         let outcomes = match self.outcomes(query) {
@@ -125,6 +135,12 @@ impl PolicyEngine {
 
     fn outcomes(&self, query: &PolicyQuery) -> Result<Vec<RuleOutcome>, String> {
         let (request, entities) = question::build(query)?;
+        // A rule that asks whether the member is there would silently not apply.
+        let is_counted =
+            shape(query.action) == Shape::Care || self.counted.is_in(query.recent.as_ref());
+        if !is_counted {
+            return Err("how much was changed lately was not counted".to_owned());
+        }
         let evaluator = Evaluator::new(request, &entities, Extensions::none());
         let no_slots = SlotEnv::new();
         let outcome = |condition: &Expr| match evaluator.interpret(condition, &no_slots) {
@@ -177,6 +193,19 @@ impl PolicyEngine {
         let policy_digest = Some(self.digest);
         PolicyAnswer { allowed, action: query.action, rules, errors, policy_digest }
     }
+}
+
+/// What of the recent changes a condition looks at.
+fn counted_in(condition: &Expr) -> Counted {
+    let members = condition.subexpressions().filter_map(|part| match part.expr_kind() {
+        ExprKind::HasAttr { expr, attr } | ExprKind::GetAttr { expr, attr }
+            if matches!(expr.expr_kind(), ExprKind::Var(Var::Context)) =>
+        {
+            Some(counted(attr))
+        }
+        _ => None,
+    });
+    members.max().unwrap_or_default()
 }
 
 impl PolicyGate for PolicyEngine {

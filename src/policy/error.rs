@@ -121,16 +121,6 @@ pub enum PolicyError {
         /// The member.
         member: String,
     },
-    /// A member that is settled but that this version never fills.
-    #[error("{place}: rule {rule:?} reads `context.{member}`, which this version never fills")]
-    NotFilled {
-        /// Where.
-        place: Place,
-        /// Its id.
-        rule: String,
-        /// The member.
-        member: String,
-    },
     /// Cedar that cannot be of use here, or not within bounds.
     #[error("{place}: rule {rule:?} {problem}")]
     Unsupported {

@@ -15,7 +15,8 @@ use crate::domain::id::Replicas;
 use crate::domain::scale::policy::{PolicyQuery, PolicyResource};
 use crate::domain::time::Timestamp;
 
-const MICROS_PER_HOUR: i64 = 3_600_000_000;
+const MICROS_PER_MINUTE: i64 = 60_000_000;
+const MICROS_PER_HOUR: i64 = 60 * MICROS_PER_MINUTE;
 const MICROS_PER_DAY: i64 = 24 * MICROS_PER_HOUR;
 
 /// The request and what is known about its resource, or why the question has no answer.
@@ -82,6 +83,7 @@ fn context(query: &PolicyQuery) -> Result<Context, String> {
     let mut members = vec![
         ("source".into(), text(&query.source)),
         ("hour_utc".into(), RestrictedExpr::val(hour_utc(query.at))),
+        ("minute_of_day_utc".into(), RestrictedExpr::val(minute_of_day_utc(query.at))),
         ("weekday".into(), RestrictedExpr::val(weekday(query.at))),
     ];
     let mut known = |name: &str, value: Option<RestrictedExpr>| {
@@ -89,12 +91,21 @@ fn context(query: &PolicyQuery) -> Result<Context, String> {
     };
     known("reason", query.reason.as_deref().map(text));
     known("os_user", query.os_user.as_deref().map(text));
+    known("db_role", query.db_role.as_deref().map(text));
+    known("signed_by", query.signed_by.as_deref().map(text));
     if shape(query.action) != Shape::Care {
         known("controller", query.controller.as_ref().map(|it| text(it.as_str())));
         known("desired", query.desired.map(number));
         known("current", query.current.map(number));
         let delta = query.desired.zip(query.current).map(|(to, from)| signed(to) - signed(from));
         known("delta", delta.map(RestrictedExpr::val));
+        let recent = query.recent.as_ref();
+        let mut changes = |name: &str, count: Option<u32>| {
+            known(name, count.map(|count| RestrictedExpr::val(i64::from(count))));
+        };
+        changes("service_changes_last_hour", recent.map(|recent| recent.of_service));
+        changes("ledger_changes_last_hour", recent.and_then(|recent| recent.of_ledger));
+        changes("services_changed_last_hour", recent.and_then(|recent| recent.services));
     }
     Context::from_pairs(members, Extensions::none()).map_err(|error| error.to_string())
 }
@@ -114,6 +125,11 @@ fn signed(count: Replicas) -> i64 {
 /// 0 to 23.
 fn hour_utc(at: Timestamp) -> i64 {
     at.as_micros().rem_euclid(MICROS_PER_DAY) / MICROS_PER_HOUR
+}
+
+/// 0 to 1439.
+fn minute_of_day_utc(at: Timestamp) -> i64 {
+    at.as_micros().rem_euclid(MICROS_PER_DAY) / MICROS_PER_MINUTE
 }
 
 /// 1 for Monday to 7 for Sunday. 1970-01-01 was a Thursday.
@@ -141,6 +157,21 @@ mod tests {
         ] {
             let instant: Timestamp = at.parse().expect("BUG: a test's instant");
             assert_eq!((hour_utc(instant), weekday(instant)), (hour, day), "{at}");
+            assert_eq!(minute_of_day_utc(instant) / 60, hour, "{at}");
+        }
+    }
+
+    #[test]
+    fn minutes_of_the_day_turn_at_midnight() {
+        for (at, minute) in [
+            ("2026-03-01T23:59:59.999999Z", 1439),
+            ("2026-03-02T00:00:00Z", 0),
+            ("2026-03-02T00:00:59.999999Z", 0),
+            ("2026-03-02T00:01:00Z", 1),
+            ("1969-12-31T22:30:00Z", 1350),
+        ] {
+            let instant: Timestamp = at.parse().expect("BUG: a test's instant");
+            assert_eq!(minute_of_day_utc(instant), minute, "{at}");
         }
     }
 }

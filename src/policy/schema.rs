@@ -7,12 +7,12 @@
 use cedar_policy_core::extensions::Extensions;
 use cedar_policy_core::validator::ValidatorSchema;
 
-use crate::domain::scale::policy::PolicyAction;
+use crate::domain::scale::policy::{Counted, PolicyAction};
 
 /// The schema in Cedar's own words, as `policy schema` prints it.
 ///
-/// `weekday` is 1 for Monday to 7 for Sunday (ISO 8601); `hour_utc` is 0 to 23. `delta` is desired
-/// less current. An optional member is absent where it is not known, never zero and never empty.
+/// `weekday` is 1 for Monday to 7 for Sunday (ISO 8601); `hour_utc` is 0 to 23, and
+/// `minute_of_day_utc` is 60 × hour + minute. `delta` is desired less current. An optional member is absent where it is not known, never zero and never empty.
 pub const SCHEMA: &str = r#"// Who asks, by claim: Actor::"ci". A claim proves nothing; prefer context.os_user.
 entity Actor;
 
@@ -36,14 +36,16 @@ type Count = {
   delta?: Long,       // desired - current, where both are known
   source: String,     // cli, autoscaler, gateway
   hour_utc: Long,     // 0 to 23
+  minute_of_day_utc: Long, // 0 to 1439
   weekday: Long,      // 1 is Monday, 7 is Sunday
   reason?: String,
   controller?: String,
   os_user?: String,   // what the operating system says
   db_role?: String,   // what the database says
-  signed_by?: String, // what a signature says
-  service_changes_last_hour?: Long,
-  ledger_changes_last_hour?: Long,
+  signed_by?: String, // whose key signed it, by the ledger's allowed signers
+  service_changes_last_hour?: Long, // live intents of this service, this one not counted
+  ledger_changes_last_hour?: Long,  // the same of all services
+  services_changed_last_hour?: Long, // how many services, this one always counted
 };
 
 // A question that may name no count.
@@ -53,6 +55,7 @@ type Fact = {
   delta?: Long,
   source: String,
   hour_utc: Long,
+  minute_of_day_utc: Long,
   weekday: Long,
   reason?: String,
   controller?: String,
@@ -61,12 +64,14 @@ type Fact = {
   signed_by?: String,
   service_changes_last_hour?: Long,
   ledger_changes_last_hour?: Long,
+  services_changed_last_hour?: Long,
 };
 
 // A question about the ledger.
 type Care = {
   source: String,
   hour_utc: Long,
+  minute_of_day_utc: Long,
   weekday: Long,
   reason?: String,
   os_user?: String,
@@ -82,18 +87,14 @@ action register, set_policy, administer
   appliesTo { principal: Actor, resource: Ledger, context: Care };
 "#;
 
-/// Members of the context that are settled but that no question carries yet. A rule that reads one
-/// would silently never apply, so `check` refuses it. Whoever fills one takes its name away here.
-pub(crate) const NOT_FILLED: [&str; 4] =
-    ["db_role", "signed_by", "service_changes_last_hour", "ledger_changes_last_hour"];
-
 /// Every member of any context.
-pub(crate) const CONTEXT_MEMBERS: [&str; 13] = [
+pub(crate) const CONTEXT_MEMBERS: [&str; 15] = [
     "desired",
     "current",
     "delta",
     "source",
     "hour_utc",
+    "minute_of_day_utc",
     "weekday",
     "reason",
     "controller",
@@ -102,7 +103,17 @@ pub(crate) const CONTEXT_MEMBERS: [&str; 13] = [
     "signed_by",
     "service_changes_last_hour",
     "ledger_changes_last_hour",
+    "services_changed_last_hour",
 ];
+
+/// What of the recent changes a member of the context needs.
+pub(crate) fn counted(member: &str) -> Counted {
+    match member {
+        "service_changes_last_hour" => Counted::OfService,
+        "ledger_changes_last_hour" | "services_changed_last_hour" => Counted::OfLedger,
+        _ => Counted::Nothing,
+    }
+}
 
 /// Every attribute of a service.
 pub(crate) const SERVICE_ATTRIBUTES: [&str; 6] =
@@ -158,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_name_here_is_in_the_schema() {
-        for name in CONTEXT_MEMBERS.iter().chain(&SERVICE_ATTRIBUTES).chain(&NOT_FILLED) {
+        for name in CONTEXT_MEMBERS.iter().chain(&SERVICE_ATTRIBUTES) {
             let declared = [format!("  {name}: "), format!("  {name}?: ")];
             assert!(declared.iter().any(|text| SCHEMA.contains(text)), "{name}");
         }

@@ -17,7 +17,7 @@ pub struct Template {
 /// Where the texts name the operating system's user.
 const OS_USER: &str = "OS_USER";
 
-const TEXTS: [(&str, &str, &str); 6] = [
+const TEXTS: [(&str, &str, &str); 9] = [
     (
         "local",
         "services on the local actuator, up to 10 replicas",
@@ -40,6 +40,17 @@ const TEXTS: [(&str, &str, &str); 6] = [
     ),
     ("ci", "a pipeline that may raise and never empty", include_str!("templates/ci.cedar")),
     ("break-glass", "who may act in an emergency", include_str!("templates/break-glass.cedar")),
+    (
+        "rate-limit",
+        "so many changes of one service an hour",
+        include_str!("templates/rate-limit.cedar"),
+    ),
+    (
+        "blast-radius",
+        "so many services an hour, and a colleague for more",
+        include_str!("templates/blast-radius.cedar"),
+    ),
+    ("window", "a maintenance window over midnight", include_str!("templates/window.cedar")),
 ];
 
 /// The starter policy `local` for one user of the operating system (ruling 7): services on a

@@ -1,88 +1,12 @@
 //! A real terminal: Ctrl-C once and twice, a closed window, Ctrl-Z and `fg`.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::{ALL_SEEING, PUT, kill, world_with};
+use crate::support::terminal::Terminal;
 use crate::support::{CallProcesses, World, group_members, is_alive, processes};
-
-/// The keyboard and the screen. When it is dropped, the line is hung up.
-struct Terminal {
-    keyboard: File,
-    screen: Receiver<Vec<u8>>,
-    child: Child,
-}
-
-impl Terminal {
-    /// Starts words as the leader of a session of its own, whose terminal this is. `shell` makes
-    /// them a job of a shell with job control instead.
-    fn start(world: &World, shell: Option<&str>, line: &str) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let master: OwnedFd = openpt(flags).expect("a terminal");
-        grantpt(&master).expect("granted");
-        unlockpt(&master).expect("unlocked");
-        let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("UTF-8");
-        let slave = File::options().read(true).write(true).open(name).expect("opened");
-        let inner = world.command(&line.split_whitespace().collect::<Vec<_>>());
-        let mut command = Command::new("/usr/bin/setsid");
-        command.arg("--ctty");
-        if let Some(script) = shell {
-            command.args(["/bin/sh", "-m", "-c", script, "sh"]);
-        }
-        command
-            .arg(inner.get_program())
-            .args(inner.get_args())
-            .env_clear()
-            .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .current_dir(world.path(""))
-            .stdin(Stdio::from(slave.try_clone().expect("cloned")))
-            .stdout(Stdio::from(slave.try_clone().expect("cloned")))
-            .stderr(Stdio::from(slave));
-        let child = command.spawn().expect("started");
-        let master = File::from(master);
-        let (sender, screen) = channel();
-        let mut reading = master.try_clone().expect("cloned");
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // The end comes when the last process of the session has closed the terminal.
-            while let Ok(count @ 1..) = reading.read(&mut bytes) {
-                if sender.send(bytes[..count].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { keyboard: master, screen, child }
-    }
-
-    fn press(&mut self, key: u8) {
-        self.keyboard.write_all(&[key]).expect("it takes a key");
-    }
-
-    /// Waits until the screen has shown a text.
-    #[track_caller]
-    fn await_text(&self, text: &str) -> String {
-        let mut shown = String::new();
-        let until = Instant::now() + Duration::from_secs(15);
-        while !shown.contains(text) {
-            let left = until.saturating_duration_since(Instant::now());
-            let more = self.screen.recv_timeout(left);
-            let more = more.unwrap_or_else(|_| panic!("never {text:?} on the screen: {shown}"));
-            shown.push_str(&String::from_utf8_lossy(&more));
-        }
-        shown
-    }
-
-    fn code(mut self) -> Option<i32> {
-        self.child.wait().expect("ours").code()
-    }
-}
 
 const CTRL_C: u8 = 3;
 const CTRL_Z: u8 = 26;

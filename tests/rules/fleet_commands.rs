@@ -5,6 +5,7 @@ use scalectl::domain::scale::command::{
 };
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::scaling::{Aggregation, CostCap, Sample, ScalingSpec, Signal};
+use scalectl::domain::scale::signed::Signing;
 use scalectl::domain::time::DurationMs;
 
 use super::script::Words;
@@ -60,8 +61,18 @@ impl World {
                 key_elsewhere: None,
                 id_owner: words.value("id_owner").map(id),
             }),
-            "grant" => AuthorityCommand::Answer { key: id(words.key), grants: true, reason },
-            "deny-it" => AuthorityCommand::Answer { key: id(words.key), grants: false, reason },
+            "grant" => AuthorityCommand::Answer {
+                key: id(words.key),
+                grants: true,
+                reason,
+                signing: Signing::default(),
+            },
+            "deny-it" => AuthorityCommand::Answer {
+                key: id(words.key),
+                grants: false,
+                reason,
+                signing: Signing::default(),
+            },
             "authorize" => AuthorityCommand::Authorize(Authorize {
                 service: service(),
                 authorization_id: id(words.key),
@@ -73,7 +84,7 @@ impl World {
                 max_uses: words.number("uses").map_or(1, |it| u8::try_from(it).expect("few")),
                 attests_not_drained: words.has("attest"),
                 raises_max_to: words.number("raise").map(count),
-                signature: None,
+                signing: Signing::default(),
             }),
             "revoke" => AuthorityCommand::RevokeAuthorization {
                 service: service(),
@@ -84,6 +95,7 @@ impl World {
                 service: service(),
                 authorization_id: id(words.key),
                 reason,
+                signing: Signing::default(),
             },
             "tick" => self.tick(words),
             _ => return None,

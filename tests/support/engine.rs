@@ -37,6 +37,40 @@ impl World {
         }
     }
 
+    /// Whoever runs the later lines: `NAME:UID` of the system, and on a server a role of that name,
+    /// which may do what the owner of the ledger may.
+    pub(crate) fn be(&mut self, user: &str) {
+        self.set("SCALECTL_TEST_USER", user);
+        if self.is_on_postgres() {
+            let role = user.split(':').next().unwrap();
+            self.set("SCALECTL_LEDGER", self.address_of(role));
+        }
+    }
+
+    /// Makes an SSH key and adds it to a list of allowed signers, as `NAME@acme`.
+    pub(crate) fn make_key(&self, name: &str, list: &str) {
+        use std::io::Write as _;
+        let mut keygen = std::process::Command::new("ssh-keygen");
+        keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(self.path(name));
+        let made = keygen.status().expect("ssh-keygen is missing: apt-get install openssh-client");
+        assert!(made.success());
+        let public = std::fs::read_to_string(self.path(&format!("{name}.pub"))).unwrap();
+        let key: Vec<&str> = public.split_whitespace().take(2).collect();
+        let list = std::fs::File::options().create(true).append(true).open(self.path(list));
+        writeln!(list.unwrap(), "{name}@acme {}", key.join(" ")).unwrap();
+    }
+
+    /// The address of this world's ledger for a role of the server.
+    pub(crate) fn address_of(&self, role: &str) -> String {
+        let make = format!(
+            "DO $$ BEGIN CREATE ROLE \"{role}\" LOGIN IN ROLE scalectl;
+             EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+        );
+        Cluster::shared().psql("suite", &make);
+        let address = Cluster::shared().address(role, "suite");
+        format!("{address}?schema={}", self.schema().name())
+    }
+
     /// Whether its ledger is on PostgreSQL.
     pub(crate) fn is_on_postgres(&self) -> bool {
         self.schema.is_some()
@@ -47,7 +81,15 @@ impl World {
     pub(crate) fn as_on_sqlite(&self, text: &str) -> String {
         let Some(schema) = &self.schema else { return text.to_owned() };
         let default = self.ledger();
-        text.replace(&schema.address(), default.to_str().unwrap())
+        let address = self.env.iter().find(|(name, _)| name == "SCALECTL_LEDGER");
+        let address = address.map_or_else(|| schema.address(), |(_, value)| value.clone());
+        let role = self.env.iter().find(|(name, _)| name == "SCALECTL_TEST_USER");
+        let role = role.and_then(|(_, user)| user.split(':').next()).unwrap_or("scalectl");
+        let text = without_role(text, role);
+        text.replace(&address, default.to_str().unwrap())
+            .replace(&schema.address(), default.to_str().unwrap())
+            .replace(&format!(", db role {role}"), "")
+            .replace("database role", "OS user")
             .replace("chosen by SCALECTL_LEDGER", postgres::CHOSEN_BY_DEFAULT)
             .replace("(postgres, ", "(sqlite, ")
             .replace("its schema has no tables of ours", "its directory is not there either")
@@ -84,4 +126,31 @@ impl World {
         let name = self.schema().name();
         Cluster::shared().psql("suite", &format!("SET search_path = {name};\n{sql}"))
     }
+}
+
+/// A table of `log` without the role in its column KNOWN AS, padded as it would be without it.
+fn without_role(text: &str, role: &str) -> String {
+    let ends = [format!(", db {role}"), ", db scalectl".to_owned()];
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for head in 0..lines.len() {
+        let (Some(from), Some(to)) = (lines[head].find("KNOWN AS"), lines[head].rfind("WHAT"))
+        else {
+            continue;
+        };
+        let is_row = |line: &&String| line.get(..from).is_some() && line.len() >= to;
+        let count = lines[head + 1..].iter().take_while(is_row).count();
+        let rows = head..=head + count;
+        let cell = |line: &str| {
+            let cell = line[from..to].trim_end();
+            let end = ends.iter().find_map(|end| cell.split_once(end.as_str()));
+            end.map_or_else(|| cell.to_owned(), |(before, after)| format!("{before}{after}"))
+        };
+        let width = rows.clone().map(|at| cell(&lines[at]).len()).max().unwrap_or_default();
+        for at in rows {
+            let line = lines[at].clone();
+            lines[at] = format!("{}{:width$}  {}", &line[..from], cell(&line), &line[to..]);
+        }
+    }
+    let end = if text.ends_with('\n') { "\n" } else { "" };
+    format!("{}{end}", lines.join("\n"))
 }

@@ -6,6 +6,7 @@
 mod engine;
 pub(crate) mod postgres;
 pub(crate) mod schema;
+pub(crate) mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

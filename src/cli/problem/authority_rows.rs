@@ -46,6 +46,11 @@ pub(super) fn rows() -> Vec<Rejection> {
             evidence: PersonEvidence::OsUser,
             name: "oncall".to_owned(),
         },
+        Rejection::SignatureMissing { subject: "a-31".to_owned() },
+        Rejection::SignatureRefused {
+            subject: "bg-12".to_owned(),
+            why: "something else was signed\u{7}".to_owned(),
+        },
         not_authorized(Unauthorized::NoSuch),
         not_authorized(Unauthorized::OtherCount),
         Rejection::NoSuchAuthorization { authorization_id: glass() },

@@ -161,6 +161,8 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         | Rejection::OnHold { .. }
         | Rejection::SamePerson { .. }
         | Rejection::SameReviewer { .. }
+        | Rejection::SignatureMissing { .. }
+        | Rejection::SignatureRefused { .. }
         | Rejection::NotAuthorized { .. }
         | Rejection::NoSuchAuthorization { .. }
         | Rejection::AuthorizationOpen { .. }

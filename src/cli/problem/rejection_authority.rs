@@ -37,6 +37,14 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::SameReviewer { authorization_id, .. } => p
             .hint("somebody else must review it; what was done under it is shown by")
             .run(c.command(&["break-glass", "show", authorization_id.as_str()])),
+        Rejection::SignatureMissing { .. } => p
+            .hint(
+                "sign it: run this same line again with --sign-with KEYFILE; whose are taken says",
+            )
+            .run(c.command(&["ledger", "signers", "show"])),
+        Rejection::SignatureRefused { .. } => p
+            .hint("sign with a key of the list that is good now and for this use; the list is")
+            .run(c.command(&["ledger", "signers", "show"])),
         Rejection::NotAuthorized { .. } | Rejection::NoSuchAuthorization { .. } => p
             .hint("the authorizations that are open are listed by")
             .run(c.command(&["break-glass", "list"])),

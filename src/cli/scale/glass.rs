@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::ScaleArgs;
 use crate::cli::app::App;
@@ -14,8 +15,10 @@ use crate::cli::problem::Problem;
 use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::result::Detail;
+use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::ServiceHead;
 use crate::ops::break_glass::{GlassRequest, authorize};
+use crate::ops::wait::refuse_after_signal;
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct ScaleGlass {
@@ -39,11 +42,12 @@ pub(super) fn broken(
 ) -> Result<PutIntent, Fault> {
     let Some(word) = &args.glass.break_glass else {
         let glass = &args.glass.glass;
-        if glass.incident.is_some() || glass.raise_max || args.glass.yes {
-            return Err(Fault::from(
-                Problem::usage("contradiction", "no glass is broken")
-                    .hint("add --break-glass, or leave --incident, --raise-max and --yes away"),
-            ));
+        let is_meant = glass.incident.is_some() || glass.raise_max || glass.sign.is_named();
+        if is_meant || args.glass.yes {
+            let what = "no glass is broken";
+            let hint = "add --break-glass, or leave --incident, --raise-max, --sign-with and \
+                        --yes away";
+            return Err(Problem::usage("contradiction", what).hint(hint).into());
         }
         return Ok(put);
     };
@@ -53,6 +57,7 @@ pub(super) fn broken(
         })?;
         return Ok(PutIntent { authorization: Some(id), ..put });
     }
+    let sign_with = args.glass.glass.sign.key(app);
     let session = app.session()?;
     // The same line again, with a key that is known, is no second broken glass.
     let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
@@ -68,13 +73,19 @@ pub(super) fn broken(
         max_uses: 1,
         attests_not_drained: put.attest_not_drained,
         raises_max: args.glass.glass.raise_max,
+        sign_with,
+        key: args.put.key.is_some().then(|| put.key().clone()),
     };
+    let head = session.load_service(&put.service)?.head;
+    // Before anything is read: who cannot answer is asked nothing, and nothing is written.
+    check_bounds(&request, &head, app)?;
+    check_answerable(args, &head, app)?;
+    let session = app.session()?;
     let found = session.refresh_binding(&put.service)?;
     let head = match found {
         Some((_, state)) => state.head,
         None => session.load_service(&put.service)?.head,
     };
-    check_bounds(&request, &head, app)?;
     confirm(args, &request, &head, app, out)?;
     let session = app.session()?;
     let glass = authorize(session, &request)?;
@@ -113,8 +124,7 @@ fn confirm(
     app: &App,
     out: &mut Out,
 ) -> Result<(), Fault> {
-    let current =
-        head.binding.as_ref().and_then(crate::domain::scale::service::Binding::known_replicas);
+    let current = head.binding.as_ref().and_then(Binding::known_replicas);
     if args.glass.yes {
         let believed = args.put.current_replicas;
         return match (believed, current.map(Replicas::get)) {
@@ -129,18 +139,6 @@ fn confirm(
             _ => Ok(()),
         };
     }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        let believed = current.map_or_else(|| "N".to_owned(), |count| count.to_string());
-        let mut line = app.problem_context().line;
-        line.extend(["--yes".to_owned(), "--current-replicas".to_owned(), believed]);
-        return Err(Problem::usage(
-            "confirmation_needed",
-            "a broken glass asks for a confirmation, and there is no terminal",
-        )
-        .hint("say what you believe runs now (or use ssh -t)")
-        .run(line)
-        .into());
-    }
     for line in told(request, head, app) {
         out.progress(&line);
     }
@@ -148,9 +146,8 @@ fn confirm(
     let name = request.service.as_str();
     // A prompt that cannot be written is answered by nobody.
     let _ = write!(stderr, "Type {name} to go on: ").and_then(|()| stderr.flush());
-    let mut typed = String::new();
-    let read = std::io::stdin().lock().read_line(&mut typed);
-    if read.is_ok() && typed.trim() == name {
+    let typed = typed_line()?;
+    if typed.trim() == name {
         return Ok(());
     }
     Err(Problem::usage(
@@ -161,6 +158,42 @@ fn confirm(
     .into())
 }
 
+/// A line from the terminal, or the end of this process where a signal asks for it.
+fn typed_line() -> Result<String, Fault> {
+    let stdin = std::io::stdin();
+    let slice = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    loop {
+        refuse_after_signal()?;
+        let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut waited, Some(&slice)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // What cannot be waited for is read, and its end is no name.
+            Ok(_) | Err(_) => break,
+        }
+    }
+    let mut typed = String::new();
+    let read = stdin.lock().read_line(&mut typed);
+    refuse_after_signal()?;
+    Ok(read.map_or_else(|_| String::new(), |_| typed))
+}
+
+/// Whoever is not at a terminal says in the line itself what they believe.
+fn check_answerable(args: &ScaleArgs, head: &ServiceHead, app: &App) -> Result<(), Fault> {
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if args.glass.yes || is_terminal {
+        return Ok(());
+    }
+    let current = head.binding.as_ref().and_then(Binding::known_replicas);
+    let believed = current.map_or_else(|| "N".to_owned(), |count| count.to_string());
+    let mut line = app.problem_context().line;
+    line.extend(["--yes".to_owned(), "--current-replicas".to_owned(), believed]);
+    let what = "a broken glass asks for a confirmation, and there is no terminal";
+    Err(Problem::usage("confirmation_needed", what)
+        .hint("say what you believe runs now (or use ssh -t)")
+        .run(line)
+        .into())
+}
+
 /// What a person is shown before the glass breaks.
 fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
     let ledger = app.problem_context().ledger.unwrap_or_default();
@@ -168,7 +201,7 @@ fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
     let from = head
         .binding
         .as_ref()
-        .and_then(crate::domain::scale::service::Binding::known_replicas)
+        .and_then(Binding::known_replicas)
         .map_or_else(|| "?".to_owned(), |count| count.to_string());
     if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {
         lines.push(format!(
@@ -190,7 +223,11 @@ fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
     lines.push("  never passes  target uid, bounds, mode, lease, revision, readings".to_owned());
     if let Some(session) = app.opened() {
         let by = &session.by;
-        lines.push(format!("  recorded as   {} · {} · unsigned", by.actor, known_as(by)));
+        let signed = match &request.sign_with {
+            Some(key) => format!("signed with {}", key.display()),
+            None => "unsigned".to_owned(),
+        };
+        lines.push(format!("  recorded as   {} · {} · {signed}", by.actor, known_as(by)));
     }
     lines.push("  afterwards    break-glass review, by somebody else".to_owned());
     lines

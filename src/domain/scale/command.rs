@@ -206,6 +206,31 @@ impl Command {
         }
     }
 
+    /// Whether policy may be asked about the service for it.
+    pub fn asks_about_a_service(&self) -> bool {
+        match self {
+            Self::Put(_)
+            | Self::Simulate { .. }
+            | Self::Start(_)
+            | Self::Authority(_)
+            | Self::Settle { .. } => true,
+            // Raising a bound under an authorization asks for it again.
+            Self::RegisterService(ask) => ask.authorization.is_some(),
+            Self::BindTarget { .. }
+            | Self::Withdraw { .. }
+            | Self::Abandon { .. }
+            | Self::AcquireLease { .. }
+            | Self::RenewLease { .. }
+            | Self::ReleaseLease { .. }
+            | Self::EndCall { .. }
+            | Self::ProveEnd { .. }
+            | Self::RecordFence { .. }
+            | Self::Observe { .. }
+            | Self::AcceptClock { .. }
+            | Self::Restore { .. } => false,
+        }
+    }
+
     /// The key that it is about, if it is about one.
     pub fn execution_key(&self) -> Option<&ExecutionKey> {
         match self {

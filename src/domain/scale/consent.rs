@@ -227,9 +227,6 @@ pub struct Authorization {
     /// The upper bound that it lets register.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raises_max_to: Option<Replicas>,
-    /// The signature over it, in the armoured form of `ssh-keygen -Y sign`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signature: Option<String>,
     /// What policy said of whoever gave it.
     pub decision: PolicyAnswer,
 }

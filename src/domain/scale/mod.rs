@@ -26,6 +26,7 @@ pub mod rejection;
 pub mod result;
 pub mod scaling;
 pub mod service;
+pub mod signed;
 pub mod standing;
 pub mod state;
 pub mod tick;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::provenance::{Provenance, WishSource};
 use crate::domain::digest::Digest;
 use crate::domain::id::{ActuatorName, ControllerId, Replicas, ServiceName};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 
 /// What somebody wants to do (design, section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -174,16 +174,46 @@ pub struct PolicyQuery {
     pub at: Timestamp,
 }
 
-/// How many intents were accepted within the last hour, this one not among them.
+/// How far back the recent changes go.
+pub const CHANGES_WINDOW: DurationMs = DurationMs::from_secs(3600);
+
+/// How many live intents were accepted within the last hour, the one that is asked about not among
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecentChanges {
     /// Of the service that is asked about: what a rate limit looks at.
     pub of_service: u32,
-    /// Of all services.
-    pub of_ledger: u32,
-    /// How many services they were of, the one that is asked about included: the blast radius.
-    pub services: u32,
+    /// Of all services, where anybody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_ledger: Option<u32>,
+    /// How many services they were of, the one that is asked about always among them: the blast
+    /// radius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<u32>,
+}
+
+/// What of the recent changes a policy looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Counted {
+    /// None of them.
+    #[default]
+    Nothing,
+    /// Those of the service that is asked about.
+    OfService,
+    /// Those of all services.
+    OfLedger,
+}
+
+impl Counted {
+    /// Whether as much was counted.
+    pub fn is_in(self, recent: Option<&RecentChanges>) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::OfService => recent.is_some(),
+            Self::OfLedger => recent.is_some_and(|recent| recent.services.is_some()),
+        }
+    }
 }
 
 impl PolicyQuery {

@@ -84,6 +84,9 @@ pub struct Signer {
     pub principal: String,
     /// The fingerprint of the key: `SHA256:…`.
     pub fingerprint: String,
+    /// The signature, in the armoured form of `ssh-keygen -Y sign`. What was signed follows from
+    /// the event.
+    pub signature: String,
 }
 
 /// What shows that two writes were made by two persons, or by one.
@@ -194,8 +197,11 @@ mod tests {
             run_url: None,
             reference: None,
             db_role: db_role.map(str::to_owned),
-            signed_by: key
-                .map(|key| Signer { principal: "anybody".to_owned(), fingerprint: key.to_owned() }),
+            signed_by: key.map(|key| Signer {
+                principal: "anybody".to_owned(),
+                fingerprint: key.to_owned(),
+                signature: String::new(),
+            }),
         }
     }
 

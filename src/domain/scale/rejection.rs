@@ -239,6 +239,12 @@ pub enum Rejection {
     /// Whoever reviews is whoever broke the glass.
     #[error("{authorization_id} was given by the same person: {} {name}", evidence.as_str())]
     SameReviewer { authorization_id: AuthorizationId, evidence: PersonEvidence, name: String },
+    /// The ledger takes nothing of the kind without a signature.
+    #[error("{subject} is to be signed, and is not")]
+    SignatureMissing { subject: String },
+    /// The signature is not good for this.
+    #[error("the signature of {subject} is not taken: {why}")]
+    SignatureRefused { subject: String, why: String },
     /// The authorization does not permit this.
     #[error("{authorization_id} does not permit this of {service}: {}", why.as_str())]
     NotAuthorized { service: ServiceName, authorization_id: AuthorizationId, why: Unauthorized },
@@ -402,6 +408,8 @@ impl Rejection {
             Self::OnHold { .. } => "on_hold",
             Self::SamePerson { .. } => "same_person",
             Self::SameReviewer { .. } => "same_reviewer",
+            Self::SignatureMissing { .. } => "signature_missing",
+            Self::SignatureRefused { .. } => "signature_refused",
             Self::NotAuthorized { .. } => "not_authorized",
             Self::AuthorizationOpen { .. } => "authorization_open",
             Self::ApprovalExpired { .. } => "approval_expired",
@@ -477,6 +485,8 @@ impl Rejection {
             | Self::OnHold { .. }
             | Self::SamePerson { .. }
             | Self::SameReviewer { .. }
+            | Self::SignatureMissing { .. }
+            | Self::SignatureRefused { .. }
             | Self::NotAuthorized { .. } => Class::Denied,
             Self::ApprovalRequired { .. } => Class::ApprovalRequired,
             Self::Cooldown { .. } => Class::Cooldown,

@@ -110,7 +110,12 @@ fn file_checks(path: &Path) -> Vec<Check> {
         }
     });
     checks.extend(free_space(&directory));
-    checks.push(modes("directory_mode", &directory, 0o022, "chmod go-w it, or its group's ledger"));
+    let shared = path.metadata().ok().filter(|found| found.mode() & 0o020 != 0);
+    let group = shared.map(|found| found.gid());
+    checks.push(match group {
+        None => modes("directory_mode", &directory, 0o022, "chmod go-w it, or its group's ledger"),
+        Some(group) => group_check(&directory, group),
+    });
     match path.metadata() {
         Err(error) => {
             let found = format!("{}: {error}", path.display());
@@ -119,7 +124,7 @@ fn file_checks(path: &Path) -> Vec<Check> {
         Ok(found) => {
             checks.push(Check::ok("file", format!("{}, {} bytes", path.display(), found.len())));
             checks.push(modes("file_mode", &path, 0o007, "chmod o-rwx it"));
-            checks.extend(side_files(&path, found.uid()));
+            checks.extend(side_files(&path, found.uid(), group));
         }
     }
     if let Some(culprit) = sqlite::unwritable(&path) {
@@ -146,13 +151,33 @@ fn modes(name: &'static str, path: &Path, forbidden: u32, advice: &'static str) 
     }
 }
 
-fn side_files(path: &Path, owner: u32) -> Vec<Check> {
+/// A ledger that its group may write is shared by the group, all of it, or members lock each other
+/// out.
+fn group_check(directory: &Path, group: u32) -> Check {
+    match sqlite::unshared(directory, group) {
+        None => Check::ok("group", format!("shared by group {group}")),
+        Some(error) => Check::fail(
+            "group",
+            format!("the file is of group {group}, but {error}"),
+            "chgrp it and chmod 2770 it, or chmod g-rwx the ledger",
+        ),
+    }
+}
+
+fn side_files(path: &Path, owner: u32, group: Option<u32>) -> Vec<Check> {
     let mut checks = Vec::new();
     for side in sqlite::side_files(path) {
         let Ok(found) = side.metadata() else { continue };
         let name = side.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let text = format!("{name}: {} bytes, of user {}", found.len(), found.uid());
-        checks.push(if found.uid() == owner {
+        let is_shared =
+            group.is_some_and(|group| found.gid() == group && found.mode() & 0o060 == 0o060);
+        if group.is_some() && !is_shared {
+            let advice = "chgrp it to the group of the ledger, and chmod 660 it";
+            checks.push(Check::fail("side_file", text, advice));
+            continue;
+        }
+        checks.push(if found.uid() == owner || is_shared {
             let advice = "a reader that does not end keeps the log long";
             Check::when(found.len() <= LOG_BYTES_MAX, "side_file", text, advice)
         } else {

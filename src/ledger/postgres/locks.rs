@@ -14,7 +14,7 @@ pub(super) const LOCKS: &str = "SELECT CASE WHEN l LIKE 'x%'
 pub(super) fn advisory(schema: &str, locks: &[Lock]) -> String {
     let mut words = Vec::with_capacity(locks.len());
     for lock in locks {
-        let digest = Digest::of(format!("scalectl {schema} {}", lock.stream).as_bytes());
+        let digest = Digest::of(format!("scalectl {schema} {}", lock.name).as_bytes());
         let (first, _) = digest.as_bytes().split_first_chunk().expect("BUG: 32 bytes are over 8");
         let number = i64::from_be_bytes(*first);
         words.push(format!("{}{number}", if lock.alone { 'x' } else { 's' }));

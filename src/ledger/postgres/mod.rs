@@ -8,6 +8,7 @@
 
 mod address;
 mod ahead;
+mod check;
 mod connection;
 mod life;
 mod locks;
@@ -31,9 +32,6 @@ pub(super) use life::schema_version;
 use locks::{LOCKS, advisory};
 use rows::walk;
 
-/// The first server with everything that is used here, and the oldest that is still maintained.
-const SERVER_VERSION_MIN: i64 = 140_000;
-
 /// How many rows of a long answer are asked for at once.
 const ROWS_AT_ONCE: &str = "FETCH 256 FROM walk";
 
@@ -53,24 +51,14 @@ const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
                     THEN current_setting('synchronous_commit') ELSE 'on' END, true)";
 
 /// Its own statement after the locks: whoever held them may have written what is newer than the
-/// beginning of this transaction.
-/// And whether a COMMIT waits for standbys.
+/// beginning of this transaction. Beside it whether a COMMIT waits for standbys, and whom the server
+/// knows at the other end: a role that was taken on later (`SET ROLE`) does not count.
 const CLOCK: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT),
-    current_setting('synchronous_standby_names') <> ''";
+    current_setting('synchronous_standby_names') <> '', CAST(session_user AS TEXT)";
 
 /// Writes to the log alone, in a transaction that has an id: its COMMIT waits for the standbys, who
 /// have then everything that was committed before.
 const BARRIER: &str = "SELECT pg_logical_emit_message(true, 'scalectl', '')";
-
-const CHECK_SERVER: Statement = Statement::few(
-    "open",
-    "SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('fsync'),
-            current_setting('full_page_writes'), CAST(pg_is_in_recovery() AS TEXT),
-            current_setting('server_encoding'), coalesce(CAST(to_regclass('ledger') AS TEXT), ''),
-            coalesce(CAST(to_regclass('ledger_schema') AS TEXT), ''), CAST(current_user AS TEXT),
-            CAST(coalesce((SELECT has_schema_privilege(oid, 'USAGE')
-                           FROM pg_catalog.pg_namespace WHERE nspname = $1), true) AS TEXT)",
-);
 
 const STORAGE_PROBLEMS: Statement = Statement::few(
     "check the storage of",
@@ -98,6 +86,9 @@ pub(super) struct PostgresEngine {
     /// The ledger that was found at first; after a new connection it must be the same.
     identity: RefCell<Option<(String, i64)>>,
     ahead: Ahead,
+    /// Whom the server knew at first; after a new connection it must be the same, because it is
+    /// evidence of who writes.
+    role: RefCell<Option<String>>,
 }
 
 impl PostgresEngine {
@@ -124,39 +115,8 @@ impl PostgresEngine {
             waits_for_standbys: Cell::new(false),
             identity: RefCell::new(None),
             ahead: Ahead::default(),
+            role: RefCell::new(None),
         })
-    }
-
-    /// Refuses a server that could lose what it has acknowledged; answers whether there are tables.
-    fn check_server(&self) -> Result<bool, LedgerError> {
-        let mut checked = Ok(false);
-        let schema_name = self.server.schema();
-        self.each(CHECK_SERVER, &[Value::Text(schema_name)], &mut |row| {
-            let refused = |problem: String| {
-                Err(LedgerError::UnsafeServer { path: self.server.path(), problem })
-            };
-            let version = row.int(0)?;
-            let (ledger, schema) = (row.text(5)?, row.text(6)?);
-            checked = if version < SERVER_VERSION_MIN {
-                refused(format!("its version is {version}, {SERVER_VERSION_MIN} is needed"))
-            } else if row.text(1)? != "on" || row.text(2)? != "on" {
-                refused("fsync or full_page_writes is off".to_owned())
-            } else if row.text(4)? != "UTF8" {
-                refused(format!("its encoding is {}, not UTF8", row.text(4)?))
-            } else if row.text(3)? == "true" {
-                Err(self.server.unreachable("open", "it is a standby, which takes no writes"))
-            } else if row.text(8)? == "false" {
-                // To whoever may not look into a schema, nothing is there.
-                Err(self.server.not_permitted(row.text(7)?))
-            } else if !ledger.is_empty() && schema.is_empty() {
-                let problem = "its schema has a table \"ledger\" of somebody else".to_owned();
-                Err(LedgerError::Foreign { path: self.server.path(), problem })
-            } else {
-                Ok(!ledger.is_empty())
-            };
-            Ok(ControlFlow::Break(()))
-        })?;
-        checked
     }
 
     fn begin(
@@ -215,14 +175,16 @@ impl PostgresEngine {
             is_out_of_time.set(matches!(&locked, Err(e) if problem::is_cancelled(e)));
             locked?;
             let clock = clock?;
-            Ok((clock.try_get::<_, i64>(0)?, clock.try_get::<_, bool>(1)?, answers))
+            let (now, waits) = (clock.try_get::<_, i64>(0)?, clock.try_get::<_, bool>(1)?);
+            Ok((now, waits, clock.try_get::<_, String>(2)?, answers))
         });
         let out_of_time = |error| {
             if is_out_of_time.get() { self.server.out_of_time(doing) } else { error }
         };
-        let (now, waits, answers) = begun.map_err(out_of_time)?;
+        let (now, waits, role, answers) = begun.map_err(out_of_time)?;
         self.waits_for_standbys.set(waits);
         self.now.set(Timestamp::from_micros(now));
+        self.check_same_role(role)?;
         self.keep(ahead, answers)
     }
 
@@ -237,26 +199,6 @@ impl PostgresEngine {
             self.ahead.keep(question, rows);
         }
         Ok(())
-    }
-
-    /// The name of a server may lead elsewhere after a fail-over.
-    fn check_same_ledger(&self) -> Result<(), LedgerError> {
-        let known = self.identity.borrow();
-        // Whoever makes one knows of none, and there may be no tables to ask.
-        if known.is_none() || *known == self.read_identity()? {
-            return Ok(());
-        }
-        let problem = "another ledger answers there now".to_owned();
-        Err(LedgerError::Foreign { path: self.server.path(), problem })
-    }
-
-    fn read_identity(&self) -> Result<Option<(String, i64)>, LedgerError> {
-        let mut found = None;
-        self.each(super::statements::READ_IDENTITY, &[], &mut |row| {
-            found = Some((row.text(0)?.to_owned(), row.int(1)?));
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(found)
     }
 }
 
@@ -291,6 +233,10 @@ impl Engine for PostgresEngine {
 
     fn now(&self) -> Option<Timestamp> {
         self.now.get()
+    }
+
+    fn role(&self) -> Option<String> {
+        self.role.borrow().clone()
     }
 
     fn leaves_gaps(&self) -> bool {

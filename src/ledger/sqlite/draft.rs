@@ -21,23 +21,38 @@ pub(in crate::ledger) struct Draft {
     directory: PathBuf,
     temporary: PathBuf,
     is_kept: bool,
+    group: Option<u32>,
 }
 
 impl Draft {
     /// Checks the place and makes an empty file beside it, under a name that `seed` gives.
     pub(in crate::ledger) fn begin(path: &Path, seed: &str) -> Result<Self, LedgerError> {
-        let draft = Self::at(path, seed)?;
+        Self::begin_for(path, seed, None)
+    }
+
+    /// The same for a group of the operating system, whose members share it.
+    pub(in crate::ledger) fn begin_for(
+        path: &Path,
+        seed: &str,
+        group: Option<u32>,
+    ) -> Result<Self, LedgerError> {
+        let mut draft = Self::at(path, seed)?;
+        draft.group = group;
         if draft.path.symlink_metadata().is_ok() {
             return Err(LedgerError::Exists { path: draft.path.clone() });
         }
         draft.refuse_side_files()?;
+        group.map_or(Ok(()), |group| place::check_reachable(&draft.directory, group))?;
         draft.make_file(true)?;
         Ok(draft)
     }
 
     /// The same, but what is there under the name is going to be replaced.
     pub(in crate::ledger) fn begin_over(path: &Path, seed: &str) -> Result<Self, LedgerError> {
-        let draft = Self::at(path, seed)?;
+        let mut draft = Self::at(path, seed)?;
+        // What a group shares it goes on sharing.
+        let found = draft.path.metadata().ok();
+        draft.group = found.filter(|found| found.mode() & 0o020 != 0).map(|found| found.gid());
         draft.make_file(true)?;
         Ok(draft)
     }
@@ -65,7 +80,7 @@ impl Draft {
         };
         let suffix = &sha256_hex(seed.as_bytes())[..16];
         let temporary = directory.join(format!("{}{suffix}", place::draft_prefix(name)));
-        Ok(Self { directory: directory.to_owned(), temporary, path, is_kept: false })
+        Ok(Self { directory: directory.to_owned(), temporary, path, is_kept: false, group: None })
     }
 
     fn refuse_side_files(&self) -> Result<(), LedgerError> {
@@ -77,13 +92,20 @@ impl Draft {
 
     fn make_file(&self, is_new: bool) -> Result<(), LedgerError> {
         let failed = |error: &io::Error| self.refused(error);
-        files::make_private_dirs(&self.directory).map_err(|error| failed(&error))?;
+        let made = match self.group {
+            None => files::make_private_dirs(&self.directory),
+            Some(group) => files::make_group_dirs(&self.directory, group),
+        };
+        made.map_err(|error| failed(&error))?;
+        self.group.map_or(Ok(()), |group| place::check_shared(&self.directory, group))?;
         sync_ancestors(&self.directory).map_err(|error| failed(&error))?;
         place::check_file_system(&self.directory, None)?;
         // SQLite gives the side files the mode of the database.
         match files::make_private_file(&self.temporary) {
             Err(error) if !is_new && error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            made => made.map(|_| ()).map_err(|error| failed(&error)),
+            made => made
+                .and_then(|file| self.group.map_or(Ok(()), |it| files::give_to_group(&file, it)))
+                .map_err(|error| failed(&error)),
         }
     }
 

@@ -32,6 +32,12 @@ pub(super) fn check_place(path: &Path) -> Result<(), LedgerError> {
     place::check_file_system(there, None)
 }
 
+/// Why a group does not share what is in a directory; none where it does.
+pub(super) fn unshared(directory: &Path, group: u32) -> Option<LedgerError> {
+    let checked = place::check_shared(directory, group);
+    checked.and_then(|()| place::check_reachable(directory, group)).err()
+}
+
 /// From so many frames on the log is checkpointed before a write, which then starts it anew.
 const LOG_FRAMES_MAX: i32 = 128;
 

@@ -207,6 +207,32 @@ pub(in crate::ledger) fn unwritable(path: &Path) -> Option<PathBuf> {
     })
 }
 
+/// A group's directory must be the group's, or what one member makes there is closed to the others.
+pub(super) fn check_shared(directory: &Path, group: u32) -> Result<(), LedgerError> {
+    let found =
+        directory.metadata().map_err(|error| refused("create", directory, directory, &error))?;
+    let mode = found.mode() & 0o7777;
+    if found.gid() == group && mode & 0o2072 == 0o2070 {
+        return Ok(());
+    }
+    let problem =
+        format!("its mode is {mode:04o} and its group {}, not 2770 and {group}", found.gid());
+    Err(LedgerError::NotShared { path: directory.to_owned(), problem })
+}
+
+/// What is above a group's directory must let the group through.
+pub(super) fn check_reachable(directory: &Path, group: u32) -> Result<(), LedgerError> {
+    for above in directory.ancestors().skip(1) {
+        let Ok(found) = above.metadata() else { continue };
+        let mode = found.mode();
+        if mode & 0o001 == 0 && !(found.gid() == group && mode & 0o010 != 0) {
+            let problem = format!("its mode is {:04o}: the group cannot pass it", mode & 0o7777);
+            return Err(LedgerError::NotShared { path: above.to_owned(), problem });
+        }
+    }
+    Ok(())
+}
+
 /// The file system must be local. `found` stands in for the system's answer in tests.
 pub(super) fn check_file_system(path: &Path, found: Option<u64>) -> Result<(), LedgerError> {
     let Some(magic) = found.or_else(|| file_system_of(path)) else {

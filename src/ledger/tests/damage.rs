@@ -20,7 +20,7 @@ fn world() -> World {
         digest: crate::domain::digest::Digest::of(b"p"),
         document: "permit (principal, action, resource);".to_owned(),
     };
-    let body = PolicyBody::PolicySet { policy, decision: allowed() };
+    let body = PolicyBody::PolicySet { policy, decision: allowed(), reason: None };
     txn.append_policy(&PolicyEvent { at: at(1), by: by(), body }).expect("set");
     let _committed = txn.commit().expect("committed");
     let mut txn = ledger.write(id("command-2"), Reach::refusals()).expect("writes");

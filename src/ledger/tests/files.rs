@@ -80,6 +80,7 @@ fn concurrent_creators_make_one_ledger() {
                         ledger_id: id(&format!("l-{number}")),
                         command_id: id("command-0"),
                         open: OpenOptions::default(),
+                        group: None,
                     };
                     let location = Location::File(path.clone());
                     Ledger::create(&location, &by(), at(0), &options).map(|_| ())

@@ -288,6 +288,7 @@ pub(super) fn create(path: &Path) -> Result<Ledger, LedgerError> {
         ledger_id: id::<LedgerId>("l-1"),
         command_id: id::<CommandId>("command-0"),
         open: OpenOptions::default(),
+        group: None,
     };
     Ledger::create(&Location::File(path.to_owned()), &by(), at(0), &options)
 }

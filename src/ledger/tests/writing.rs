@@ -141,7 +141,8 @@ fn actuators_and_policies_are_kept_with_their_history() {
     for text in ["first", "second"] {
         let mut ledger = world.open();
         let mut txn = ledger.write(id("command-2"), Reach::settings()).expect("writes");
-        let body = PolicyBody::PolicySet { policy: policy(text), decision: allowed() };
+        let body =
+            PolicyBody::PolicySet { policy: policy(text), decision: allowed(), reason: None };
         txn.append_policy(&PolicyEvent { at: at(5), by: by(), body }).expect("set");
         let body =
             RegistryBody::ActuatorRegistered { actuator: actuator(text), decision: allowed() };

@@ -42,7 +42,8 @@ impl WriteTxn<'_> {
                 let problem = "another incarnation is stored";
                 Err(nonsense(self.path(), "its identity".to_owned(), problem))
             }
-            RegistryBody::LedgerSealed { .. } => Ok(()),
+            // Few, and read from their chain.
+            RegistryBody::LedgerSealed { .. } | RegistryBody::SignersSet { .. } => Ok(()),
             RegistryBody::ActuatorRegistered { actuator, .. } => {
                 let json = document(actuator);
                 self.put_document("actuator", actuator.name.as_str(), sequence, &json)

@@ -92,6 +92,7 @@ impl WriteTxn<'_> {
             RegistryBody::LedgerCreated { .. }
             | RegistryBody::LedgerRestored { .. }
             | RegistryBody::LedgerSealed { .. }
+            | RegistryBody::SignersSet { .. }
             | RegistryBody::LedgerOpened { .. } => Ok(()),
         }
     }

@@ -124,6 +124,11 @@ impl<'a> WriteTxn<'a> {
         self.reach.holds(&Stream::Service(service.clone()))
     }
 
+    /// Whether nobody else is decided on how much was changed lately until this write has ended.
+    pub const fn counts(&self) -> bool {
+        self.reach.counts()
+    }
+
     /// As [`ReadTxn::service_state`], and remembers the versions, so that [`Self::append`] updates
     /// what was read and nothing else.
     pub fn service_state(

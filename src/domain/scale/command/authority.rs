@@ -9,6 +9,7 @@ use crate::domain::scale::observation::Reading;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::scaling::{CostCap, Sample};
 use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
+use crate::domain::scale::signed::Signing;
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// Make or change the settings.
@@ -64,6 +65,8 @@ pub enum AuthorityCommand {
         grants: bool,
         /// Why.
         reason: Detail,
+        /// What is known of its signature.
+        signing: Signing,
     },
     /// Permit to break the glass.
     Authorize(Authorize),
@@ -84,6 +87,8 @@ pub enum AuthorityCommand {
         authorization_id: AuthorizationId,
         /// What they say.
         reason: Detail,
+        /// What is known of its signature.
+        signing: Signing,
     },
     /// Look at a sample, and wish what follows from it.
     Tick(Tick),
@@ -172,8 +177,8 @@ pub struct Authorize {
     pub attests_not_drained: bool,
     /// The upper bound that it lets register.
     pub raises_max_to: Option<Replicas>,
-    /// The signature over it.
-    pub signature: Option<String>,
+    /// What is known of its signature.
+    pub signing: Signing,
 }
 
 /// Look at a sample, and wish what follows from it.

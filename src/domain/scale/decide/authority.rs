@@ -24,18 +24,18 @@ pub(super) fn decide(draft: &Draft<'_>, command: &AuthorityCommand) -> Result<De
             clear_override(draft, service, reason)
         }
         AuthorityCommand::Adopt(ask) => adopt::adopt(draft, ask),
-        AuthorityCommand::Answer { key, grants: true, reason } => {
-            consent::grant(draft, key, reason)
+        AuthorityCommand::Answer { key, grants: true, reason, signing } => {
+            consent::grant(draft, key, reason, signing)
         }
-        AuthorityCommand::Answer { key, grants: false, reason } => {
-            consent::deny(draft, key, reason)
+        AuthorityCommand::Answer { key, grants: false, reason, signing } => {
+            consent::deny(draft, key, reason, signing)
         }
         AuthorityCommand::Authorize(ask) => consent::authorize(draft, ask),
         AuthorityCommand::RevokeAuthorization { service, authorization_id, reason } => {
             consent::revoke(draft, service, authorization_id, reason)
         }
-        AuthorityCommand::ReviewAuthorization { service, authorization_id, reason } => {
-            consent::review(draft, service, authorization_id, reason)
+        AuthorityCommand::ReviewAuthorization { service, authorization_id, reason, signing } => {
+            consent::review(draft, service, authorization_id, reason, signing)
         }
         AuthorityCommand::Tick(ask) => tick::tick(draft, ask),
     }

@@ -16,6 +16,7 @@ use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Registration;
+use crate::domain::scale::signed::{SignedAct, Signing};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// Agrees to a proposal: from here on it may be carried out, for the count that it was asked about.
@@ -23,6 +24,7 @@ pub(super) fn grant(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     reason: &Detail,
+    signing: &Signing,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
 
@@ -47,6 +49,8 @@ pub(super) fn grant(
             actual: Some(actual),
         });
     }
+    let act = SignedAct::answer(draft.context.ledger_id, execution, asked, true, reason);
+    signing.check(&act, approval_id(key).as_str())?;
     let decision = may_answer(draft, execution, asked, reason)?;
     let (fence, created_at) = fence_of(draft, execution, asked, registration)?;
 
@@ -106,6 +110,7 @@ pub(super) fn deny(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     reason: &Detail,
+    signing: &Signing,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
     if matches!(execution.phase, Phase::Rejected) {
@@ -113,6 +118,8 @@ pub(super) fn deny(
     }
     let asked = pending(draft, execution)?;
     registered(draft.state, &execution.intent.service)?;
+    let act = SignedAct::answer(draft.context.ledger_id, execution, asked, false, reason);
+    signing.check(&act, approval_id(key).as_str())?;
     let decision = may_answer(draft, execution, asked, reason)?;
     let execution_key = key.clone();
     Ok(draft.done(vec![EventBody::IntentRejected {
@@ -221,9 +228,10 @@ pub(super) fn authorize(draft: &Draft<'_>, ask: &Authorize) -> Result<Decision, 
         max_uses: ask.max_uses,
         attests_not_drained: ask.attests_not_drained,
         raises_max_to: ask.raises_max_to,
-        signature: ask.signature.clone(),
         decision,
     };
+    let act = SignedAct::authorization(draft.context.ledger_id, &authorization, ask.valid_for);
+    ask.signing.check(&act, ask.authorization_id.as_str())?;
     let authorization = Box::new(authorization);
     Ok(draft.done(vec![EventBody::AuthorizationGranted { authorization }]))
 }
@@ -258,6 +266,7 @@ pub(super) fn review(
     service: &ServiceName,
     id: &AuthorizationId,
     reason: &Detail,
+    signing: &Signing,
 ) -> Result<Decision, Rejection> {
     let open = open_authorization(draft, service, id)?;
     let by = draft.context.by;
@@ -273,6 +282,8 @@ pub(super) fn review(
         let name = name.to_owned();
         return Err(Rejection::SameReviewer { authorization_id: id.clone(), evidence, name });
     }
+    let act = SignedAct::review(draft.context.ledger_id, &open.authorization, reason);
+    signing.check(&act, id.as_str())?;
     let (registration, _) = registered(draft.state, service)?;
     let query = PolicyQuery {
         desired: Some(open.authorization.desired_replicas),

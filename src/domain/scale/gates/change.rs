@@ -302,7 +302,11 @@ impl Ask<'_> {
             .answer_all(&self.query(PolicyAction::ScaleUp, self.proposer), &actions);
         let (decision, checked) = match self.pass {
             Pass::Glass(open) => {
-                let glass = ask(PolicyAction::BreakGlass, self.proposer);
+                // What is signed is the authorization that the wish rests on.
+                let query = self.query(PolicyAction::BreakGlass, self.proposer);
+                let signer = open.by.signed_by.as_ref().map(|signer| signer.principal.clone());
+                let query = PolicyQuery { signed_by: signer.or(query.signed_by.clone()), ..query };
+                let glass = self.context.policy.answer(&query);
                 let by = &open.authorization.authorization_id;
                 self.checked_answer(glass, |_| format!("passed by {by}"))
             }
@@ -314,6 +318,10 @@ impl Ask<'_> {
                     hold: Box::new(hold.clone()),
                 };
                 (answer, Err(refusal))
+            }
+            // What could not be evaluated is left to nobody: a rule of the policy is broken.
+            Pass::Approved(_) | Pass::Nothing if !answer.errors.is_empty() => {
+                self.checked_answer(answer, str::to_owned)
             }
             Pass::Approved(approval) if answer.leaves_to_a_colleague() => {
                 let asked = ask(PolicyAction::Propose, self.proposer);

@@ -43,6 +43,8 @@ impl Rejection {
             | Self::OnHold { .. }
             | Self::SamePerson { .. }
             | Self::SameReviewer { .. }
+            | Self::SignatureMissing { .. }
+            | Self::SignatureRefused { .. }
             | Self::NotAuthorized { .. }
             | Self::AuthorizationOpen { .. }
             | Self::ApprovalExpired { .. }
