@@ -9,6 +9,7 @@ mod glass;
 mod group;
 mod journeys;
 mod policies;
+mod recipe;
 mod signatures;
 
 use crate::support::World;

@@ -65,13 +65,13 @@ impl World {
                 key: id(words.key),
                 grants: true,
                 reason,
-                signing: Signing::default(),
+                signing: signing(words),
             },
             "deny-it" => AuthorityCommand::Answer {
                 key: id(words.key),
                 grants: false,
                 reason,
-                signing: Signing::default(),
+                signing: signing(words),
             },
             "authorize" => AuthorityCommand::Authorize(Authorize {
                 service: service(),
@@ -84,7 +84,7 @@ impl World {
                 max_uses: words.number("uses").map_or(1, |it| u8::try_from(it).expect("few")),
                 attests_not_drained: words.has("attest"),
                 raises_max_to: words.number("raise").map(count),
-                signing: Signing::default(),
+                signing: signing(words),
             }),
             "revoke" => AuthorityCommand::RevokeAuthorization {
                 service: service(),
@@ -95,7 +95,7 @@ impl World {
                 service: service(),
                 authorization_id: id(words.key),
                 reason,
-                signing: Signing::default(),
+                signing: signing(words),
             },
             "tick" => self.tick(words),
             _ => return None,
@@ -135,5 +135,21 @@ impl World {
             approve_within: DurationMs::from_secs(3600),
             id_owner: None,
         })
+    }
+}
+
+/// What is known of a signature: `signed=missing` where the ledger asks for one, `signed=other`
+/// where something else was signed.
+fn signing(words: &Words<'_>) -> Signing {
+    let list = scalectl::domain::digest::Digest::of(b"a list");
+    match words.value("signed") {
+        Some("missing") => Signing { signed: None, list: Some(list), is_required: true },
+        Some("other") => Signing {
+            signed: Some(("something else".to_owned(), list)),
+            list: Some(list),
+            is_required: true,
+        },
+        Some(other) => panic!("signed={other}"),
+        None => Signing::default(),
     }
 }

@@ -8,7 +8,7 @@ use super::script::run;
 const LATER: [&str; 2] = ["actuator_not_found", "authorization_not_found"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 50] = [
+const REACHED: [(&str, &str, &str); 52] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -37,6 +37,8 @@ const REACHED: [(&str, &str, &str); 50] = [
     ("on_hold", "", "hold 1h\nput a 5"),
     ("same_person", "deny=scale_down", "put a 2 within=1h\ngrant a"),
     ("same_reviewer", "", "authorize bg-1 5\nrevoke bg-1\nreview bg-1"),
+    ("signature_missing", "", "authorize bg-1 5 signed=missing"),
+    ("signature_refused", "deny=scale_down", "put a 2 within=1h\nperson bob\ngrant a signed=other"),
     ("not_authorized", "", "put a 5 glass=bg-1"),
     ("authorization_open", "", "authorize bg-1 5\nperson bob\nreview bg-1"),
     ("approval_expired", "deny=scale_down", "put a 2 within=1h\nwait 1h\nperson bob\ngrant a"),
