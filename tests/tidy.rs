@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 24] = [
+const SHARED_STEPS: [&str; 26] = [
     "administer",
     "ask",
     "call",
@@ -49,6 +49,8 @@ const SHARED_STEPS: [&str; 24] = [
     "seal",
     "session",
     "signals",
+    "signing",
+    "ssh_keygen",
     "stderr",
     "transition",
     "wait",

@@ -22,7 +22,7 @@ use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::Replicas;
 use crate::domain::scale::policy::PolicyAction;
 use crate::ops::policy_put::policy_put;
-use crate::ops::policy_test::{Question, Tested, policy_test, stored_policy};
+use crate::ops::policy_test::{Question, Tested, policy_test};
 use crate::policy::{PolicySource, RuleOutcome, template};
 
 pub(super) const NOUN: Noun = Noun {
@@ -129,7 +129,7 @@ fn sources_of(files: &[PathBuf]) -> Result<Vec<PolicySource>, Fault> {
 }
 
 fn show(app: &mut App) -> Outcome {
-    let Some(policy) = stored_policy(app.session()?)? else {
+    let Some(policy) = app.session()?.stored_policy()? else {
         return Ok(Answer::ok().noun("policy", &json!(null)).line(
             "no policy is set: whatever touches a target is denied (scalectl policy template)",
         ));

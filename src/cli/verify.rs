@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::app::App;
 use super::exit::Exit;
+use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
@@ -75,21 +76,23 @@ fn restored_since(found: &Verification, app: &App) -> Problem {
     problem
 }
 
+/// The heads that an earlier run has printed; none where none are given.
+fn kept_heads(file: Option<&Path>, app: &App) -> Result<Vec<Head>, Fault> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let kept: Kept = read_document(&read_bounded(file)?).map_err(|source| OpError::Document {
+        what: format!("the heads in {}", file.display()),
+        source,
+    })?;
+    let (Kept::Heads(heads) | Kept::Answer { heads }) = kept;
+    if heads.is_empty() {
+        return Err(no_heads(file, app).into());
+    }
+    Ok(heads)
+}
+
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = VerifyArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    let since = match &args.since {
-        None => Vec::new(),
-        Some(file) => {
-            let kept: Kept = read_document(&read_bounded(file)?).map_err(|source| {
-                OpError::Document { what: format!("the heads in {}", file.display()), source }
-            })?;
-            let (Kept::Heads(heads) | Kept::Answer { heads }) = kept;
-            if heads.is_empty() {
-                return Err(no_heads(file, app).into());
-            }
-            heads
-        }
-    };
+    let since = kept_heads(args.since.as_deref(), app)?;
     let depth = if args.thorough { Depth::Thorough } else { Depth::Quick };
     let found = app.session()?.ledger.read()?.verify(&since, depth)?;
     // What is damaged below says nothing of who signed it.

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use super::error::OpError;
-use super::policy_test::stored_policy;
 use super::session::Session;
 use crate::domain::digest::Digest;
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
@@ -55,6 +54,17 @@ pub enum RuleChange {
         /// As it would.
         after: Box<CheckedRule>,
     },
+}
+
+impl RuleChange {
+    /// The word for it, the rule as it holds, and as it would.
+    pub fn parts(&self) -> (&'static str, Option<&CheckedRule>, Option<&CheckedRule>) {
+        match self {
+            Self::Added(after) => ("added", None, Some(after)),
+            Self::Removed(before) => ("removed", Some(before), None),
+            Self::Changed { before, after } => ("changed", Some(before), Some(after)),
+        }
+    }
 }
 
 /// What a policy says of a wish.
@@ -119,7 +129,7 @@ pub fn policy_diff(
     last: usize,
 ) -> Result<PolicyDiff, OpError> {
     let after = check(sources)?;
-    let before = stored_policy(session)?;
+    let before = session.stored_policy()?;
     let new = PolicyEngine::load(&after.compiled)
         .map_err(|error| OpError::Internal { what: error.to_string() })?;
     let old = before.as_ref().map(|policy| PolicyEngine::derive(&policy.sources)).transpose()?;

@@ -1,4 +1,4 @@
-//! `policy test` and `policy show`: what the policy says, and why. Nothing is written.
+//! `policy test`: what the policy says, and why. Nothing is written.
 
 use super::error::OpError;
 use super::session::Session;
@@ -6,7 +6,7 @@ use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::gates::{fresh_count, service_resource};
 use crate::domain::scale::policy::{PolicyAction, PolicyGate as _, PolicyQuery};
 use crate::domain::scale::provenance::WishSource;
-use crate::policy::{CheckedPolicy, Explanation, NoPolicy, PolicyEngine};
+use crate::policy::{Explanation, NoPolicy, PolicyEngine};
 
 /// What is asked.
 pub struct Question {
@@ -30,21 +30,11 @@ pub struct Tested {
     pub explained: Vec<Explanation>,
 }
 
-/// The policy that holds, if one is set.
-pub fn stored_policy(session: &mut Session) -> Result<Option<CheckedPolicy>, OpError> {
-    let Some(stored) = session.ledger.read()?.policy()? else {
-        return Ok(None);
-    };
-    serde_json::from_str(&stored.document).map(Some).map_err(|error| OpError::Internal {
-        what: format!("the stored policy {} cannot be read: {error}", stored.digest),
-    })
-}
-
 /// Asks the policy about a change, and what every rule does with it.
 pub fn policy_test(session: &mut Session, question: &Question) -> Result<Tested, OpError> {
     let state = session.load_service(&question.service)?;
     let now = session.now();
-    let policy = stored_policy(session)?;
+    let policy = session.stored_policy()?;
     let engine = policy.map(|policy| PolicyEngine::derive(&policy.sources)).transpose()?;
     let recorded = fresh_count(&state.head, now);
     let current = question.current.or(recorded);

@@ -24,6 +24,7 @@ use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::life::Standing;
 use crate::ledger::{Ledger, LedgerError, ReadTxn};
+use crate::policy::CheckedPolicy;
 
 /// From so much on it is said that the clock of this host is not the ledger's.
 const HOST_SKEW_NOTED: DurationMs = DurationMs::from_secs(5);
@@ -220,6 +221,16 @@ impl Session {
     pub fn ask_policy(&mut self, query: &PolicyQuery) -> Result<PolicyAnswer, OpError> {
         self.load_policy()?;
         Ok(self.policy.gate().answer(query))
+    }
+
+    /// The policy that holds, with its text; none where none is set.
+    pub fn stored_policy(&mut self) -> Result<Option<CheckedPolicy>, OpError> {
+        let Some(stored) = self.ledger.read()?.policy()? else {
+            return Ok(None);
+        };
+        serde_json::from_str(&stored.document).map(Some).map_err(|error| OpError::Internal {
+            what: format!("the stored policy {} cannot be read: {error}", stored.digest),
+        })
     }
 
     /// Forgets the loaded policy, after it was replaced.

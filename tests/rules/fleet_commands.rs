@@ -61,18 +61,10 @@ impl World {
                 key_elsewhere: None,
                 id_owner: words.value("id_owner").map(id),
             }),
-            "grant" => AuthorityCommand::Answer {
-                key: id(words.key),
-                grants: true,
-                reason,
-                signing: signing(words),
-            },
-            "deny-it" => AuthorityCommand::Answer {
-                key: id(words.key),
-                grants: false,
-                reason,
-                signing: signing(words),
-            },
+            "grant" | "deny-it" => {
+                let (key, grants, signing) = (id(words.key), verb == "grant", signing(words));
+                AuthorityCommand::Answer { key, grants, reason, signing }
+            }
             "authorize" => AuthorityCommand::Authorize(Authorize {
                 service: service(),
                 authorization_id: id(words.key),

@@ -64,23 +64,13 @@ fn shown(answer: Answer, found: &PolicyDiff) -> Answer {
 }
 
 fn rule_view(change: &RuleChange) -> Value {
-    let (word, before, after) = parts(change);
+    let (word, before, after) = change.parts();
     json!({
         "change": word,
         "id": before.or(after).map(|rule| &rule.id),
         "before": before.map(|rule| &rule.text),
         "after": after.map(|rule| &rule.text),
     })
-}
-
-type Rule = crate::policy::CheckedRule;
-
-const fn parts(change: &RuleChange) -> (&'static str, Option<&Rule>, Option<&Rule>) {
-    match change {
-        RuleChange::Added(after) => ("added", None, Some(after)),
-        RuleChange::Removed(before) => ("removed", Some(before), None),
-        RuleChange::Changed { before, after } => ("changed", Some(before), Some(after)),
-    }
 }
 
 fn rules_table(found: &PolicyDiff) -> Table {
@@ -91,7 +81,7 @@ fn rules_table(found: &PolicyDiff) -> Table {
         Column::left("WHERE").shrinks(),
     ]);
     for change in &found.rules {
-        let (word, before, after) = parts(change);
+        let (word, before, after) = change.parts();
         let shown = after.or(before).expect("BUG: a change has one of them");
         table.row([
             Cell::new(&shown.id),

@@ -180,10 +180,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .about(service.as_str())
             .hint("fix the name or the ledger; the services of this one are listed by")
             .run(c.command(&["service", "list"])),
-        Rejection::NoSuchKey { key } => facts::not_found(p, c, "key or SERVICE@REVISION")
-            .about(key)
-            .hint("fix the key or the ledger; what this one knows is listed by")
-            .run(c.command(&["status"])),
+        Rejection::NoSuchKey { key } => facts::no_key(p, c, key),
         Rejection::NoSuchActuator { name } => facts::no_actuator(p, c, name),
         Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
         Rejection::ClockSkew { service, now, mark } => {

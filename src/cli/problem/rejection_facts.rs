@@ -50,6 +50,14 @@ pub(super) fn other_object(
         .run(c.command(&["service", "bind", service, "--accept-uid", actual.as_str()]))
 }
 
+/// No intent has such a name.
+pub(super) fn no_key(p: Problem, c: &ProblemContext, key: &str) -> Problem {
+    not_found(p, c, "key or SERVICE@REVISION")
+        .about(key)
+        .hint("fix the key or the ledger; what this one knows is listed by")
+        .run(c.command(&["status"]))
+}
+
 /// Settings that have changed. A wish that was made for the former ones can never start: it must be
 /// ended before its count can be wished anew.
 pub(super) fn stale_settings(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
