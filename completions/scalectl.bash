@@ -229,11 +229,23 @@ _scalectl() {
             scalectl__subcmd__ledger,migrate)
                 cmd="scalectl__subcmd__ledger__subcmd__migrate"
                 ;;
+            scalectl__subcmd__ledger,signers)
+                cmd="scalectl__subcmd__ledger__subcmd__signers"
+                ;;
+            scalectl__subcmd__ledger__subcmd__signers,put)
+                cmd="scalectl__subcmd__ledger__subcmd__signers__subcmd__put"
+                ;;
+            scalectl__subcmd__ledger__subcmd__signers,show)
+                cmd="scalectl__subcmd__ledger__subcmd__signers__subcmd__show"
+                ;;
             scalectl__subcmd__override,clear)
                 cmd="scalectl__subcmd__override__subcmd__clear"
                 ;;
             scalectl__subcmd__override,set)
                 cmd="scalectl__subcmd__override__subcmd__set"
+                ;;
+            scalectl__subcmd__policy,diff)
+                cmd="scalectl__subcmd__policy__subcmd__diff"
                 ;;
             scalectl__subcmd__policy,put)
                 cmd="scalectl__subcmd__policy__subcmd__put"
@@ -922,13 +934,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__approval__subcmd__deny)
-            opts="-o -h --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --sign-with --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -964,13 +980,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__approval__subcmd__grant)
-            opts="-o -h --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --sign-with --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1006,7 +1026,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__approval__subcmd__list)
-            opts="-o -h --all --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --all --check --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1362,7 +1382,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__break__subcmd__glass__subcmd__authorize)
-            opts="-o -h --incident --raise-max --authorized-for --max-uses --reason --attest --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --incident --raise-max --authorized-for --sign-with --max-uses --reason --attest --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1373,6 +1393,10 @@ _scalectl() {
                     return 0
                     ;;
                 --authorized-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1458,13 +1482,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__break__subcmd__glass__subcmd__review)
-            opts="-o -h --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --sign-with --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2058,7 +2086,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__init)
-            opts="-o -h --starter-policy --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --starter-policy --group --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2066,6 +2094,10 @@ _scalectl() {
             case "${prev}" in
                 --starter-policy)
                     COMPREPLY=($(compgen -W "local" -- "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --ledger)
@@ -2630,7 +2662,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__ledger)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help copy migrate"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help copy signers migrate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2720,6 +2752,124 @@ _scalectl() {
         scalectl__subcmd__ledger__subcmd__migrate)
             opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__ledger__subcmd__signers)
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__ledger__subcmd__signers__subcmd__put)
+            opts="-o -h --required --reason --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__ledger__subcmd__signers__subcmd__show)
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3132,12 +3282,54 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__policy)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show test template"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show diff test template"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__policy__subcmd__diff)
+            opts="-o -h --last --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --last)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3530,7 +3722,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__scale)
-            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --yes --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3601,6 +3793,10 @@ _scalectl() {
                     return 0
                     ;;
                 --authorized-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4100,13 +4296,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__settle)
-            opts="-o -h --key --applied --not-applied --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --key --applied --not-applied --break-glass --reason --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --break-glass)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -51,7 +51,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "batch" -d 'Many k
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind, mode, retire'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, test, template'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, diff, test, template'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "approval" -d 'Wishes that wait for a colleague: list, show, grant, deny'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "break-glass" -d 'Pass policy once in an emergency, and review it afterwards'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "hold" -d 'Let nothing but a broken glass change the count of a service for a time'
@@ -62,7 +62,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'On
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "ledger" -d 'Move the ledger to another place, bring its tables up to this program'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "ledger" -d 'Move the ledger, say whose signatures it takes, bring its tables up to this program'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "doctor" -d 'Look at everything that a ledger rests on: 0 well, 26 a person, 21 unusable'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "clock" -d 'Take this clock for right after a host with a wrong one has written'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "quickstart" -d 'See it work: real processes, a crash on purpose, a recovery'
@@ -89,6 +89,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l controller -
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l break-glass -d 'Pass policy, approval and cooldown: under an authorization of that name, or a new one' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l incident -d 'The incident that it is for, 1 to 128 characters' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l authorized-for -d 'How long the authorization lasts, at most 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -376,6 +377,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l dry-run -d 
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l wait -d 'Wait for what has a known end: a lease, a quiet time, a backoff'
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l break-glass -d 'Under this authorization, where policy does not let you' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -421,6 +423,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l lock-timeout
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -l fail-fast -d 'Stop after the first line that does not end with 0'
 complete -c scalectl -n "__fish_scalectl_using_subcommand batch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l starter-policy -d 'Set a policy to start with; without one, whatever touches a target is denied' -r -f -a "local\t''"
+complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l group -d 'Share the file with a group of the operating system: files 0660, directory 2770' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand init" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -623,19 +626,20 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "put" -d 'Check a policy and let it hold from now on'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "show" -d 'Show the policy that holds'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "test" -d 'Ask the policy about a wish, and see every rule'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show test template" -f -a "template" -d 'Print a policy to start from'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "put" -d 'Check a policy and let it hold from now on'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "show" -d 'Show the policy that holds'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "diff" -d 'What another policy would change: its rules, and answers to what was asked lately'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "test" -d 'Ask the policy about a wish, and see every rule'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "template" -d 'Print a policy to start from'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l expect-digest -d 'The digest that you believe holds, or its beginning; empty for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -657,6 +661,16 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l last -d 'How many of the newest recorded decisions are asked again' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l action -d 'Another action than the ones that the change asks for' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l current -d 'The count to take for the current one' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l os-user -d 'The operating system\'s user to ask for' -r
@@ -700,6 +714,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l all -d 'Those that were answered or are over, too'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l check -d 'Exit 26 while one waits that may still be answered'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -711,6 +726,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -721,6 +737,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from grant" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from deny" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -746,6 +763,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not _
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and not __fish_seen_subcommand_from authorize list show revoke review" -f -a "review" -d 'Say that somebody else has looked at what was done'
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l incident -d 'The incident that it is for, 1 to 128 characters' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l authorized-for -d 'How long the authorization lasts, at most 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l max-uses -d 'How many wishes may be carried out under it, 1 to 255' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from authorize" -l attest -d 'Vouch that what is not drained may lose its work' -r -f -a "not-drained\t''"
@@ -789,6 +807,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fis
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from review" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -969,17 +988,18 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l replace -d
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l in-place -d 'The ledger was put back already, by its server or with its disk: go on from there'
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -l unseal -d 'Open a ledger that has moved to another place, because that place is lost'
 complete -c scalectl -n "__fish_scalectl_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "copy" -d 'Move the ledger to another place or engine, and seal it where it was; the same line again goes on after a crash'
-complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy migrate" -f -a "migrate" -d 'Bring the tables of an older ledger up to this program; older programs are refused after it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -f -a "copy" -d 'Move the ledger to another place or engine, and seal it where it was; the same line again goes on after a crash'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -f -a "signers" -d 'Whose signatures are taken, and whether nothing is taken without one'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and not __fish_seen_subcommand_from copy signers migrate" -f -a "migrate" -d 'Bring the tables of an older ledger up to this program; older programs are refused after it'
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l from -d 'Where it is: a path, a name of config.toml, or an address [default: the chosen ledger]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l to -d 'Where it goes: the same forms' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l reason -d 'Why [env: SCALECTL_REASON]' -r
@@ -992,6 +1012,17 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from copy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -f -a "put" -d 'Let another list hold from now on'
+complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from signers" -f -a "show" -d 'Show the list that holds'
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand ledger; and __fish_seen_subcommand_from migrate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
