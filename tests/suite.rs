@@ -21,6 +21,7 @@ mod outcomes;
 mod policy;
 mod postgres;
 mod races;
+mod refused;
 mod replay;
 mod rules;
 mod scenarios;
