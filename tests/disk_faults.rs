@@ -3,6 +3,7 @@
 //! A shim before the system's calls (`shim.c`) stands in for the disk.
 
 mod disk;
+mod places;
 mod power;
 mod scenario;
 mod shim;
