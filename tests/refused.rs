@@ -33,8 +33,8 @@ const fn row(
 const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
 const PUT_2: &str = "intent put web --replicas 4 --key k2 --reason r";
 
-/// `can WORDS`, `does WORDS`, `counts N` and `at INSTANT` are about the fake and the clock; `& LINE`
-/// is under way while the last line is refused. A `+` stands for `service put web`.
+/// `can WORDS`, `does WORDS`, `counts N` and `at INSTANT` are about the fake and the clock;
+/// `& LINE` is under way while the last line is refused. A `+` stands for `service put web`.
 const ROWS: &[Row] = &[
     row("out_of_bounds", 2, &[], "intent put web --replicas 11 --key k1 --reason r"),
     row("fence_missing", 2, &["+ --fences external"], PUT),

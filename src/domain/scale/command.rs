@@ -185,10 +185,11 @@ pub enum CallEnd {
 /// One way to settle an attempt whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
-    /// The actuator was asked what became of the key, and knows the result.
-    LookupApplied(ActuationResult),
-    /// The actuator was asked, and nothing has become or will become of it.
-    LookupNever,
+    /// The actuator was asked what became of the key, and knows the result. It was asked about this
+    /// attempt: of a later one it has said nothing.
+    LookupApplied(AttemptNumber, ActuationResult),
+    /// The actuator was asked, and nothing has become or will become of this attempt.
+    LookupNever(AttemptNumber),
     /// The target was read.
     Reading {
         /// The reading.
@@ -386,7 +387,7 @@ impl Command {
     /// The source of a result that a settlement makes.
     pub(super) const fn settlement_source(settlement: &Settlement) -> ResultSource {
         match settlement {
-            Settlement::LookupApplied(_) | Settlement::LookupNever => ResultSource::Lookup,
+            Settlement::LookupApplied(..) | Settlement::LookupNever(_) => ResultSource::Lookup,
             Settlement::Reading { .. } => ResultSource::Reading,
             Settlement::AttestedApplied { .. } | Settlement::AttestedNotApplied { .. } => {
                 ResultSource::Attested
