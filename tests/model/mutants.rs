@@ -162,10 +162,10 @@ fn bend(
         | Mutant::LeaseFence
         | Mutant::RenewFence
         | Mutant::StartLease
-        | Mutant::RepeatEarly => {
-            if is_of(mutant, command) {
-                state.executions.values_mut().for_each(|execution| bend_one(mutant, execution));
-            }
+        | Mutant::RepeatEarly
+            if is_of(mutant, command) =>
+        {
+            state.executions.values_mut().for_each(|execution| bend_one(mutant, execution));
         }
         Mutant::Quiet
         | Mutant::Lease
