@@ -3,6 +3,7 @@
 //! A shim before the system's calls (`shim.c`) stands in for the disk.
 
 mod disk;
+mod places;
 mod power;
 mod scenario;
 mod shim;
@@ -133,6 +134,40 @@ fn a_write_that_was_only_said_to_be_made_is_missed() {
     let lost = || assert!(sweep::case(&shim, &rehearsed, &fault));
     let why = told("lost", lost).expect("it is missed");
     assert!(why.contains("it said yes"), "{why}");
+}
+
+/// The proofs that the checks of a case can fail: a past that is gone, half a transaction, another
+/// end of what a line has left open.
+#[test]
+fn what_is_lost_or_half_or_ends_otherwise_is_noticed() {
+    crate::support::postgres::sqlite_only!("it is about the file of the ledger");
+    let shim = Shim::build();
+    let rehearsed = rehearse(&shim);
+    let of = |text: &str| {
+        let index = rehearsed.iter().position(|line| line.text.starts_with(text));
+        index.expect("a line of the scenario")
+    };
+    // The ledger of two lines before, in which the line then goes well.
+    let line = of("intent withdraw");
+    let world = rehearsed[line - 2].before.copy();
+    let words = ["-o", "json", "intent", "list"];
+    let on = shim.run(&world, &words, "count", 0);
+    let why = told("lost", || sweep::check_recorded(&world, &rehearsed, &rehearsed[line], &on));
+    assert!(why.expect("it is missed").contains("what was there before is not"));
+    let whole: Vec<&Vec<String>> =
+        rehearsed.iter().flat_map(|line| &line.transactions).filter(|its| its.len() > 1).collect();
+    assert!(whole.len() > 2, "{whole:?}");
+    let is_half_seen = |its: &&&Vec<String>| !sweep::is_whole(&rehearsed, &its[..its.len() - 1]);
+    assert!(whole.iter().all(|its| sweep::is_whole(&rehearsed, its)));
+    // A half that is another line's whole cannot be told from it.
+    let seen = whole.iter().filter(is_half_seen).count();
+    assert!(seen * 2 > whole.len(), "half of a transaction passes for a whole one: {whole:?}");
+    for text in ["actuate k3", "actuate k4"] {
+        let line = &rehearsed[of(text)];
+        assert_ne!(line.exit, 0);
+        let before = scenario::standing(&line.before.copy());
+        assert!(!line.ends.contains(&before), "nothing at all would pass for {text}");
+    }
 }
 
 /// Once a ledger has its name, an answer that denies it would send a person to another one.

@@ -23,6 +23,7 @@ mod people;
 mod policy;
 mod postgres;
 mod races;
+mod refused;
 mod replay;
 mod rules;
 mod scenarios;

@@ -271,11 +271,11 @@ fn look_up(
         LookupReply::Applied { result } => {
             steps
                 .push(format!("looked up: {}", if result.scaled() { "applied" } else { "failed" }));
-            Settlement::LookupApplied(*result)
+            Settlement::LookupApplied(pending.call.attempt, *result)
         }
         LookupReply::Never => {
             steps.push("looked up: it never had an effect and never will".to_owned());
-            Settlement::LookupNever
+            Settlement::LookupNever(pending.call.attempt)
         }
         LookupReply::Unknown => {
             steps.push("looked up: the actuator cannot tell".to_owned());

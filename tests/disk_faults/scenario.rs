@@ -3,7 +3,7 @@
 use crate::support::{Ran, World, fake_actuator};
 
 /// The exit code without a fault, and the line.
-pub(super) const LINES: [(i32, &str); 19] = [
+pub(super) const LINES: [(i32, &str); 21] = [
     (0, "init --starter-policy local"),
     (0, "policy put all.cedar --reason r"),
     (0, "actuator put fake --timeout 5s -- /bin/sh FAKE"),
@@ -22,6 +22,8 @@ pub(super) const LINES: [(i32, &str); 19] = [
     (16, "actuate k4"),
     (0, "settle k4 --applied --reason looked"),
     (0, "observe k4"),
+    (0, "intent put web --replicas 6 --expect-revision 4 --key k5 --reason r"),
+    (0, "intent withdraw k5"),
     (0, "actuator put fake --timeout 6s -- /bin/sh FAKE"),
 ];
 
@@ -104,6 +106,19 @@ pub(super) fn standing(world: &World) -> Vec<String> {
     };
     let count = std::fs::read_to_string(world.fake_dir().join("count")).unwrap_or_default();
     rows.iter().map(line).chain([count]).collect()
+}
+
+/// Where all may stand when a line has come to its end: as it is now, and, where the line has left
+/// something open, as it is after recovery.
+pub(super) fn ends(world: &World, exit: i32) -> Vec<Vec<String>> {
+    let mut ends = vec![standing(world)];
+    if exit != 0 {
+        let recovered = world.copy();
+        recovered.run("replay --all --wait --timeout 5s").exits(0);
+        ends.push(standing(&recovered));
+        assert_ne!(ends[0], ends[1], "nothing was left open");
+    }
+    ends
 }
 
 /// At most one effect of each key: the actuator can always be asked.

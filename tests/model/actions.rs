@@ -7,6 +7,7 @@ use super::machine::{Act, Machine, REPLICAS};
 use super::orders::{Answer, Look, Order, Word};
 use super::setup::Setup;
 use super::snapshot::{Call, Effect, Process, Snapshot};
+use super::torn::Torn;
 use crate::rules::support::id;
 
 impl Machine {
@@ -95,6 +96,9 @@ impl Machine {
                     acts.push(Act::Ask { host: None, order });
                 }
             }
+            process @ (Process::Fencing { .. } | Process::Told { .. }) => {
+                Self::settling(snapshot, host, process, acts);
+            }
             Process::Read { key, look } => {
                 let state = self.book.state(snapshot.page);
                 let phase = state.executions.get(&id(&Setup::key(key))).map(|e| &e.phase);
@@ -146,11 +150,16 @@ impl Machine {
                     let attempt = u8::try_from(pending.call.attempt.get()).expect("few attempts");
                     acts.extend(proof(snapshot, host, key, attempt).map(ask));
                     let is_asked = execution.intent.terms.on_unknown != OnUnknown::Halt;
+                    let is_torn = setup.may("torn");
                     if setup.fence && is_asked && !pending.fenced {
-                        acts.push(Act::FenceTarget { key, attempt });
+                        let step = Torn::Look { key, attempt };
+                        let torn = Act::Torn { host, step };
+                        acts.push(if is_torn { torn } else { Act::FenceTarget { key, attempt } });
                     }
                     if setup.lookup && is_asked {
-                        acts.push(Act::Lookup { key, attempt });
+                        let step = Torn::LookUp { key, attempt };
+                        let torn = Act::Torn { host, step };
+                        acts.push(if is_torn { torn } else { Act::Lookup { key, attempt } });
                     }
                     let word = Word::Read(look);
                     match (can_read, setup.may("slow")) {
@@ -207,6 +216,10 @@ impl Machine {
         }
         let state = self.book.state(snapshot.page);
         let look = self.look(snapshot);
+        let revision = state.head.registration.as_ref().map_or(0, |r| r.unit_revision.get());
+        if setup.may("rivals") && revision < 3 {
+            (0..setup.hosts).for_each(|to| ask(Order::Handover { to }));
+        }
         for key in known {
             let phase = &state.executions[&id(&Setup::key(key))].phase;
             if setup.may("mistakes") {

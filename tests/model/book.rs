@@ -4,16 +4,18 @@
 //! A state is known by its whole JSON, so that two ways to the same state meet. What must hold of
 //! one transition is checked here, once for each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use scalectl::domain::id::LedgerId;
 use scalectl::domain::scale::command::{Command, Context, Premise};
 use scalectl::domain::scale::decide::{Decision, Reply};
 use scalectl::domain::scale::event::Event;
+use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::invariant;
 use scalectl::domain::scale::state::ServiceState;
 
+use super::forged;
 use super::mutants::{Mutant, decide_as};
 use super::orders::{self, Order};
 use super::setup::Setup;
@@ -37,9 +39,11 @@ struct Page {
 
 /// What was met on the way.
 pub(super) struct Met {
-    pub(super) phases: BTreeSet<String>,
-    pub(super) codes: BTreeSet<&'static str>,
-    pub(super) replies: BTreeSet<&'static str>,
+    /// How many states of the service have a key in each phase.
+    pub(super) phases: BTreeMap<String, usize>,
+    /// How many questions were answered so.
+    pub(super) codes: BTreeMap<&'static str, usize>,
+    pub(super) replies: BTreeMap<&'static str, usize>,
     /// How many states of the service.
     pub(super) pages: usize,
 }
@@ -47,6 +51,8 @@ pub(super) struct Met {
 pub(super) struct Book {
     setup: Setup,
     mutant: Mutant,
+    /// Whether the rules' own check of a state is asked, too.
+    asks_invariants: bool,
     world: World,
     pages: Mutex<Pages>,
 }
@@ -56,17 +62,17 @@ struct Pages {
     all: Vec<Page>,
     by_text: HashMap<String, u32>,
     said: HashMap<(u32, Order, i8), Said>,
-    phases: BTreeSet<String>,
-    codes: BTreeSet<&'static str>,
-    replies: BTreeSet<&'static str>,
+    phases: BTreeMap<String, usize>,
+    codes: BTreeMap<&'static str, usize>,
+    replies: BTreeMap<&'static str, usize>,
 }
 
 impl Book {
-    pub(super) fn new(setup: Setup, mutant: Mutant) -> Self {
+    pub(super) fn new(setup: Setup, mutant: Mutant, asks_invariants: bool) -> Self {
         let quiet = u64::from(setup.quiet.unsigned_abs()) * orders::TICK;
         let defaults = format!("match=replicas quiet={quiet}s backoff=0ms");
         let world = World::new(&format!("{defaults} {}", setup.settings));
-        let book = Self { setup, mutant, pages: Mutex::default(), world };
+        let book = Self { setup, mutant, asks_invariants, pages: Mutex::default(), world };
         let (state, log) = (&book.world.state, book.world.log.iter().flatten().cloned());
         book.pages.lock().expect("one thread").intern(state.clone(), log.collect());
         book
@@ -99,11 +105,11 @@ impl Book {
         let decision = match decision {
             Ok(decision) => decision,
             Err(rejection) => {
-                pages.codes.insert(rejection.code());
+                *pages.codes.entry(rejection.code()).or_default() += 1;
                 return Said::Refused(rejection.code());
             }
         };
-        pages.replies.insert(word(decision.reply));
+        *pages.replies.entry(word(decision.reply)).or_default() += 1;
         if decision.events.is_empty() {
             return Said::Done(page, decision.reply);
         }
@@ -117,22 +123,28 @@ impl Book {
         if is_outdated {
             return Said::Broken("a premise that does not hold was believed");
         }
-        let Ok(after) = (*before).clone().fold(&decision.events) else {
+        let mut log: Vec<Event> = log.iter().chain(&decision.events).cloned().collect();
+        forged::log(self.mutant, &mut log);
+        let reread = |text| forged::reread(self.mutant, text);
+        if let Err(rule) = transition::check_events(&before, order, &decision.events, &reread) {
+            return Said::Broken(rule);
+        }
+        let Ok(mut after) = (*before).clone().fold(&decision.events) else {
             return Said::Broken("an event was decided that cannot follow");
         };
-        let log: Vec<Event> = log.iter().chain(&decision.events).cloned().collect();
-        if let Err(rule) = transition::check(&before, &after, order, &decision.events) {
+        forged::fold(self.mutant, &before, &mut after, &decision.events);
+        if let Err(rule) = transition::history(&before, &after) {
             return Said::Broken(rule);
         }
         let pages_before = pages.all.len();
         let next = pages.intern(after, log);
         if pages.all.len() > pages_before
-            && let Err(rule) = Self::check_page(&pages.all[next as usize])
+            && let Err(rule) = self.check_page(&pages.all[next as usize])
         {
             return Said::Broken(rule);
         }
-        if self.mutant == Mutant::None
-            && self.decision(&loaded_for(&before, &command), &command, order, wall)
+        if matches!(self.mutant, Mutant::None | Mutant::Loading)
+            && self.decision(&self.loaded_for(&before, &command), &command, order, wall)
                 != Ok(decision.clone())
         {
             return Said::Broken("a partial state decides otherwise");
@@ -166,8 +178,18 @@ impl Book {
         Met { phases, codes, replies: pages.replies.clone(), pages: pages.all.len() }
     }
 
-    fn check_page(page: &Page) -> Result<(), &'static str> {
-        invariant::check(&page.state).map_err(|violation| violation.rule)?;
+    fn loaded_for(&self, state: &ServiceState, command: &Command) -> ServiceState {
+        let mut loaded = loaded_for(state, command);
+        if self.mutant == Mutant::Loading {
+            loaded.executions.retain(|_, it| !matches!(it.phase, Phase::Failed { .. }));
+        }
+        loaded
+    }
+
+    fn check_page(&self, page: &Page) -> Result<(), &'static str> {
+        if self.asks_invariants {
+            invariant::check(&page.state).map_err(|violation| violation.rule)?;
+        }
         transition::check_log(&page.state, &page.log)
     }
 }
@@ -183,7 +205,7 @@ impl Pages {
             let outcome = execution.outcome().map(|outcome| format!("({})", outcome.as_str()));
             let drift = if execution.drift { "!" } else { "" };
             let (word, outcome) = (execution.phase.as_str(), outcome.unwrap_or_default());
-            self.phases.insert(format!("{word}{outcome}{drift}"));
+            *self.phases.entry(format!("{word}{outcome}{drift}")).or_default() += 1;
         }
         let page = u32::try_from(self.all.len()).expect("few states");
         self.by_text.insert(text, page);

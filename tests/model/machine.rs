@@ -9,6 +9,7 @@ use super::book::{Book, Said};
 use super::orders::{Answer, Order, Word};
 use super::setup::Setup;
 use super::snapshot::{Call, Effect, Process, Snapshot};
+use super::torn::Torn;
 use super::truth;
 use crate::rules::support::id;
 
@@ -59,6 +60,11 @@ pub(super) enum Act {
     Lookup {
         key: u8,
         attempt: u8,
+    },
+    /// One step of a process that settles, and may die after it.
+    Torn {
+        host: u8,
+        step: Torn,
     },
 }
 
@@ -226,16 +232,10 @@ impl Machine {
             }
             Act::FenceTarget { key, attempt } => self.fence(next, key, attempt, wall),
             Act::Lookup { key, attempt } => {
-                let applied = next.calls.iter().any(|c| c.key == key && c.effect == Effect::Whole);
-                let partly = next.calls.iter().any(|c| c.key == key && c.effect == Effect::Partial);
-                let word = match (applied, partly) {
-                    (true, _) => Word::LookupApplied(self.setup.wishes[usize::from(key)].replicas),
-                    (false, true) => Word::LookupApplied(4),
-                    (false, false) => Word::LookupNever,
-                };
-                disarm(next, key, attempt);
+                let word = self.look_up(next, key, attempt);
                 self.ask(next, &Order::Settle { key, word }, wall);
             }
+            Act::Torn { host, step } => self.torn(next, host, step),
         }
     }
 
@@ -337,7 +337,7 @@ fn crash(next: &mut Snapshot, host: u8) {
 }
 
 /// The target takes no effect of this attempt any more, nor of any before it.
-fn disarm(next: &mut Snapshot, key: u8, attempt: u8) {
+pub(super) fn disarm(next: &mut Snapshot, key: u8, attempt: u8) {
     for call in &mut next.calls {
         if call.key == key && call.attempt <= attempt {
             call.powerless = true;

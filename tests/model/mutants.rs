@@ -11,6 +11,7 @@ use scalectl::domain::scale::service::{OnUnknown, RegisteredActuator, TargetMatc
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
 
+use super::forged;
 use crate::rules::support::id;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +28,16 @@ pub(crate) enum Mutant {
     Lease,
     /// There is always an attempt left.
     Budget,
-    /// A fence never ends.
-    Fence,
+    /// A fence never ends for who starts, who takes a lease, or who keeps one.
+    StartFence,
+    LeaseFence,
+    RenewFence,
     /// One reading is always enough.
     Readings,
     /// A reading is always fresh.
     StaleReading,
+    /// What was said of an attempt holds for the one that is unknown now.
+    StaleLookup,
     /// A result always belongs to the newest attempt.
     LateResult,
     /// A premise always holds.
@@ -47,6 +52,40 @@ pub(crate) enum Mutant {
     CountAlone,
     /// The count of a failure says nothing.
     FailedCount,
+    /// Who starts does not see the lease that somebody holds.
+    StartLease,
+    /// Who repeats an unknown call waits for no end of it.
+    RepeatEarly,
+    /// A failure is a success.
+    FailureIsSuccess,
+    /// And it is verified in the same breath.
+    OneBreath,
+    /// What has not been loaded decides: the failures of others.
+    Loading,
+    /// The others bend what comes out of the rules; see `forged.rs`.
+    Unheard,
+    SaidByNobody,
+    TwoAtOnce,
+    Older,
+    Unsaid,
+    Oversaid,
+    OtherFence,
+    ShortLease,
+    Unstarted,
+    LateApplied,
+    FoldSkips,
+    Misjudged,
+    OtherResult,
+    NoCause,
+    FoldForgets,
+    FoldSerial,
+    FoldRevision,
+    FoldWish,
+    FoldReopens,
+    FoldVerifies,
+    FoldLoses,
+    TwiceInLog,
+    Misread,
 }
 
 /// `decide`, with one guard taken away.
@@ -60,10 +99,10 @@ pub(super) fn decide_as(
     if mutant == Mutant::None {
         return decide(state, command, context, now);
     }
-    let mut state = state.clone();
-    let mut command = command.clone();
+    let mut bent = state.clone();
+    let mut bent_command = command.clone();
     let mut actuator = context.actuator.cloned();
-    bend(mutant, &mut state, &mut command, &mut actuator);
+    bend(mutant, &mut bent, &mut bent_command, &mut actuator);
     let context = Context {
         by: context.by,
         ledger_id: context.ledger_id,
@@ -71,7 +110,15 @@ pub(super) fn decide_as(
         policy: context.policy,
         recent: context.recent,
     };
-    decide(&state, &command, &context, now)
+    let mut decision = decide(&bent, &bent_command, &context, now)?;
+    forged::decision(mutant, state, command, &mut decision);
+    if let (Mutant::OneBreath, Command::EndCall { key, .. }) = (mutant, command)
+        && let Ok(after) = state.clone().fold(&decision.events)
+    {
+        let observe = Command::Observe { key: key.clone(), reading: None };
+        decision.events.extend(decide(&after, &observe, &context, now)?.events);
+    }
+    Ok(decision)
 }
 
 fn bend(
@@ -81,7 +128,6 @@ fn bend(
     actuator: &mut Option<RegisteredActuator>,
 ) {
     match mutant {
-        Mutant::None => {}
         Mutant::Turn => {
             if let Command::Start(start) = command {
                 state.executions.retain(|key, _| *key == start.key);
@@ -95,6 +141,7 @@ fn bend(
             }
         }
         Mutant::StaleReading => believe_the_reading(state.head.reading_serial, command),
+        Mutant::StaleLookup => ask_of_the_newest(state, command),
         Mutant::LateResult => attribute_to_the_newest(state, command),
         Mutant::Premise => {
             if let Command::Put(put) = command {
@@ -110,10 +157,19 @@ fn bend(
         }
         Mutant::Clock => state.head.time_mark = None,
         Mutant::FailedCount => forget_the_count(command),
+        Mutant::FailureIsSuccess | Mutant::OneBreath => praise(command, state),
+        Mutant::StartFence
+        | Mutant::LeaseFence
+        | Mutant::RenewFence
+        | Mutant::StartLease
+        | Mutant::RepeatEarly
+            if is_of(mutant, command) =>
+        {
+            state.executions.values_mut().for_each(|execution| bend_one(mutant, execution));
+        }
         Mutant::Quiet
         | Mutant::Lease
         | Mutant::Budget
-        | Mutant::Fence
         | Mutant::Readings
         | Mutant::CountAlone
         | Mutant::Blind => {
@@ -124,12 +180,25 @@ fn bend(
                 actuator.capabilities.deduplicates_execution_key = true;
             }
         }
+        _ => {}
+    }
+}
+
+/// Whether a guard is taken away from this command.
+fn is_of(mutant: Mutant, command: &Command) -> bool {
+    match command {
+        Command::Start(_) => {
+            matches!(mutant, Mutant::StartFence | Mutant::StartLease | Mutant::RepeatEarly)
+        }
+        Command::AcquireLease { .. } => mutant == Mutant::LeaseFence,
+        Command::RenewLease { .. } => mutant == Mutant::RenewFence,
+        _ => false,
     }
 }
 
 fn bend_one(mutant: Mutant, execution: &mut Execution) {
     match mutant {
-        Mutant::Quiet => {
+        Mutant::Quiet | Mutant::RepeatEarly => {
             execution.intent.terms.quiet_ms = DurationMs::ZERO;
             if let Phase::RecoveryPending { pending: Pending { ended_at, call, .. } } =
                 &mut execution.phase
@@ -137,12 +206,12 @@ fn bend_one(mutant: Mutant, execution: &mut Execution) {
                 *ended_at = Some(call.started_at);
             }
         }
-        Mutant::Lease => execution.lease = None,
+        Mutant::Lease | Mutant::StartLease => execution.lease = None,
         Mutant::Budget => {
             execution.intent.wish.retry_policy.max_attempts =
                 serde_json::from_value(8.into()).expect("8 attempts");
         }
-        Mutant::Fence => {
+        Mutant::StartFence | Mutant::LeaseFence | Mutant::RenewFence => {
             if let Some(acceptance) = &mut execution.acceptance {
                 acceptance.fence.expires_at =
                     acceptance.fence.expires_at.plus(DurationMs::from_secs(1_000_000));
@@ -154,15 +223,7 @@ fn bend_one(mutant: Mutant, execution: &mut Execution) {
         }
         Mutant::Blind => execution.intent.terms.on_unknown = OnUnknown::RetrySameKey,
         Mutant::CountAlone => execution.intent.terms.target_match = TargetMatch::Replicas,
-        Mutant::None
-        | Mutant::Turn
-        | Mutant::InFlight
-        | Mutant::StaleReading
-        | Mutant::LateResult
-        | Mutant::Premise
-        | Mutant::Key
-        | Mutant::FailedCount
-        | Mutant::Clock => {}
+        _ => {}
     }
 }
 
@@ -177,6 +238,25 @@ fn believe_the_reading(serial: u64, command: &mut Command) {
             }
         }
         _ => {}
+    }
+}
+
+fn praise(command: &mut Command, state: &ServiceState) {
+    if let Command::EndCall { key, end: CallEnd::Answered { result, .. }, .. } = command
+        && let Answer::Failed { .. } = &result.answer
+    {
+        let observed_replicas = state.executions[key].desired();
+        result.answer = Answer::Succeeded { observed_replicas, retryable: false, error_code: None };
+    }
+}
+
+fn ask_of_the_newest(state: &ServiceState, command: &mut Command) {
+    if let Command::Settle { key, settlement, .. } = command
+        && let Phase::RecoveryPending { pending } = &state.executions[key].phase
+        && let Settlement::LookupApplied(attempt, _) | Settlement::LookupNever(attempt) =
+            settlement.as_mut()
+    {
+        *attempt = pending.call.attempt;
     }
 }
 

@@ -1,16 +1,16 @@
 //! Orders: the commands of the model in a form that can be hashed, and how they become commands.
 
-use scalectl::domain::id::{AttemptNumber, LeaseInstanceId};
-use scalectl::domain::scale::attempt::UnknownWhy;
+use scalectl::domain::id::{AttemptNumber, FenceToken, LeaseEpoch, LeaseInstanceId};
 use scalectl::domain::scale::command::{
-    CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, Settlement, StartAttempt,
+    CallPlan, Command, Premise, PutForm, PutIntent, RegisterService, Settlement, StartAttempt,
 };
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::Reading;
-use scalectl::domain::scale::result::{ActuationResult, Detail};
+use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
 
+use super::answers::{end, succeeded};
 use super::setup::Setup;
 use crate::rules::support::{START, count, id};
 
@@ -43,8 +43,9 @@ pub(super) enum Answer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Word {
-    LookupApplied(u8),
-    LookupNever,
+    /// Of an attempt, and the count.
+    LookupApplied(u8, u8),
+    LookupNever(u8),
     Read(Look),
     Applied(Look),
     NotApplied,
@@ -116,6 +117,10 @@ pub(super) enum Order {
         key: u8,
         look: Option<Look>,
     },
+    /// Another controller is the writer from now on.
+    Handover {
+        to: u8,
+    },
 }
 
 impl Order {
@@ -135,6 +140,7 @@ impl Order {
             | Self::Fenced { key, .. }
             | Self::Settle { key, .. }
             | Self::Observe { key, .. } => *key,
+            Self::Handover { .. } => 0,
         }
     }
 
@@ -190,35 +196,6 @@ fn lease(key: u8, host: u8, real: i8) -> LeaseInstanceId {
     id(&format!("lease-{}-{host}-{real}", Setup::key(key)))
 }
 
-fn result(state: &ServiceState, key: &str, members: &serde_json::Value) -> ActuationResult {
-    let execution = &state.executions[&id(key)];
-    let mut document = serde_json::json!({
-        "execution_key": key, "target": execution.intent.wish.target, "detail": "",
-    });
-    for (name, value) in members.as_object().expect("an object") {
-        document[name] = value.clone();
-    }
-    serde_json::from_value(document).expect("the test's own result")
-}
-
-fn succeeded(state: &ServiceState, key: &str, replicas: u64) -> ActuationResult {
-    let said =
-        serde_json::json!({"state": "succeeded", "scaled": true, "observed_replicas": replicas});
-    result(state, key, &said)
-}
-
-fn failed(state: &ServiceState, key: &str, retryable: bool) -> ActuationResult {
-    let said = serde_json::json!({"state": "failed", "scaled": false, "error_code": "refused",
-        "retryable": retryable});
-    result(state, key, &said)
-}
-
-fn stopped(state: &ServiceState, key: &str, replicas: u64) -> ActuationResult {
-    let said = serde_json::json!({"state": "failed", "scaled": false, "error_code": "stopped",
-        "retryable": true, "observed_replicas": replicas});
-    result(state, key, &said)
-}
-
 /// The command that an order is in this state.
 pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Command {
     let key = Setup::key(order.key());
@@ -235,7 +212,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         Order::Simulate { .. } => Command::Simulate { key: id(&key), controller: id("writer") },
         Order::Acquire { host, real, .. } => Command::AcquireLease {
             key: id(&key),
-            controller: id("writer"),
+            controller: id(setup.controller(*host)),
             lease_instance_id: lease(order.key(), *host, *real),
             holder: holder(*host),
             ttl: DurationMs::from_secs(2 * TICK),
@@ -254,7 +231,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
             let minted = lease(order.key(), *host, *real);
             Command::Start(Box::new(StartAttempt {
                 key: id(&key),
-                controller: id("writer"),
+                controller: id(setup.controller(*host)),
                 lease: None,
                 ttl: DurationMs::from_secs(2 * TICK),
                 found: (!setup.has("blind")).then(|| Ok(reading(*look))),
@@ -281,19 +258,44 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         Order::Prove { attempt: number, ended, .. } => {
             Command::ProveEnd { key: id(&key), attempt: attempt(*number), ended_at: at(*ended) }
         }
-        Order::Fenced { attempt: number, look, .. } => {
-            let before = look.map(reading);
-            Command::RecordFence { key: id(&key), attempt: attempt(*number), before }
-        }
+        Order::Fenced { attempt: number, look, .. } => Command::RecordFence {
+            key: id(&key),
+            attempt: attempt(*number),
+            before: look.map(reading),
+        },
         Order::Settle { word, .. } => {
             let settlement = Box::new(settlement(state, &key, *word));
             Command::Settle { key: id(&key), settlement, authorization: None }
         }
-        Order::Observe { look, .. } => Command::Observe {
-            key: id(&key),
-            reading: look.map(|look| (reading(look), look.serial)),
-        },
+        Order::Observe { look, .. } => observe(&key, *look),
+        Order::Handover { to } => handover(state, setup.controller(*to)),
     }
+}
+
+fn observe(key: &str, look: Option<Look>) -> Command {
+    Command::Observe { key: id(key), reading: look.map(|look| (reading(look), look.serial)) }
+}
+
+fn handover(state: &ServiceState, writer: &str) -> Command {
+    let mut registration = state.head.registration.clone().expect("a registered service");
+    registration.writer = id(writer);
+    Command::RegisterService(Box::new(RegisterService {
+        registration,
+        binding: None,
+        expected: None,
+        target_holder: None,
+        authorization: None,
+    }))
+}
+
+/// A fence of the writer's own: `low` is behind `high`.
+fn fence(words: &str) -> Option<(LeaseEpoch, FenceToken)> {
+    let (epoch, token) = match words.split_whitespace().find(|w| matches!(*w, "high" | "low"))? {
+        "high" => (4, 1),
+        _ => (3, 9),
+    };
+    let number = "a number of the test's own";
+    Some((LeaseEpoch::new(epoch).expect(number), FenceToken::new(token).expect(number)))
 }
 
 fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
@@ -305,7 +307,7 @@ fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
         reason: id("model"),
         retry_policy: None,
         key: id(&Setup::key(wish)),
-        fence: None,
+        fence: fence(wished.words),
         valid_for: DurationMs::from_secs(setup.valid * TICK),
     };
     Command::Put(Box::new(PutIntent {
@@ -317,34 +319,13 @@ fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
     }))
 }
 
-fn end(state: &ServiceState, key: &str, answer: Answer, version: u8) -> CallEnd {
-    let desired = state.executions[&id(key)].desired().get();
-    let answered = |result, after: bool| CallEnd::Answered {
-        result,
-        rollback_required: false,
-        resource_version_after: after.then(|| id(&format!("v{version}"))),
-    };
-    match answer {
-        Answer::Success => answered(succeeded(state, key, desired), true),
-        Answer::Other(replicas) => answered(succeeded(state, key, replicas.into()), true),
-        Answer::Stopped(replicas) => answered(stopped(state, key, replicas.into()), true),
-        Answer::Refused => answered(failed(state, key, true), false),
-        Answer::RefusedForGood => answered(failed(state, key, false), false),
-        Answer::Nothing => CallEnd::Unknown {
-            why: UnknownWhy::Lost,
-            detail: Detail::cut("lost"),
-            rollback_required: false,
-        },
-        Answer::NotStarted => CallEnd::NotStarted { detail: Detail::cut("no such file") },
-    }
-}
-
 fn settlement(state: &ServiceState, key: &str, word: Word) -> Settlement {
     match word {
-        Word::LookupApplied(replicas) => {
-            Settlement::LookupApplied(succeeded(state, key, replicas.into()))
+        Word::LookupApplied(number, replicas) => {
+            let result = succeeded(state, key, replicas.into());
+            Settlement::LookupApplied(attempt(number), result)
         }
-        Word::LookupNever => Settlement::LookupNever,
+        Word::LookupNever(number) => Settlement::LookupNever(attempt(number)),
         Word::Read(look) => {
             Settlement::Reading { reading: reading(look), began_after_serial: look.serial }
         }

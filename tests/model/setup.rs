@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub(super) replicas: u8,
-    /// `queue`, `supersede`, `dry`, and `bob` for another actor.
+    /// `queue`, `supersede`, `dry`, `bob` for another actor, `high` and `low` for fences of the
+    /// writer's own.
     pub(super) words: &'static str,
 }
 
@@ -15,7 +16,7 @@ pub(super) struct Setup {
     pub(super) settings: &'static str,
     pub(super) wishes: &'static [Wish],
     /// `withdraw`, `abandon`, `simulate`, `settle`, `lie`, `leases`, `slow`, `partial`, `terminal`,
-    /// `unspawned`, `conflicts`, `mistakes`, `outsider`.
+    /// `unspawned`, `mistakes`, `outsider`, `torn`, `rivals`.
     pub(super) may: &'static str,
     pub(super) hosts: u8,
     pub(super) ticks: i8,
@@ -55,6 +56,11 @@ impl Setup {
         self.may.split_whitespace().any(|known| known == word)
     }
 
+    /// The controller on a host; the writer, unless the hosts are rivals.
+    pub(super) fn controller(&self, host: u8) -> &'static str {
+        if self.may("rivals") && host == 1 { "rival" } else { "writer" }
+    }
+
     pub(super) fn key(wish: u8) -> String {
         char::from(b'a' + wish).to_string()
     }
@@ -74,6 +80,10 @@ const OTHERS: &[Wish] = &[
     Wish { replicas: 6, words: "bob" },
     Wish { replicas: 7, words: "bob queue supersede" },
 ];
+
+/// The second comes with a fence that is over.
+const FENCED: &[Wish] =
+    &[Wish { replicas: 5, words: "high" }, Wish { replicas: 6, words: "low queue" }];
 
 const DRY: &[Wish] = &[Wish { replicas: 5, words: "" }, Wish { replicas: 6, words: "dry" }];
 
@@ -175,6 +185,19 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
         },
         7229,
         569,
+    ),
+    // The same with one attempt: what is over says what it has left.
+    (
+        "last try",
+        Setup {
+            settings: "tries=1 match=version",
+            may: "outsider partial",
+            ticks: 1,
+            looks: 1,
+            ..BASE
+        },
+        551,
+        55,
     ),
     // The same key again while nobody knows what became of it.
     (
@@ -292,5 +315,75 @@ pub(super) const MODELS: &[(&str, Setup, usize, usize)] = &[
         },
         4802,
         569,
+    ),
+    // Two hosts, a clock that steps both ways, and a mishap.
+    (
+        "steps",
+        Setup { settings: "tries=2", hosts: 2, steps: 2, ticks: 1, looks: 1, ..BASE },
+        102_752,
+        543,
+    ),
+    // A target that can be fenced, and one that can be asked; a process may die between
+    // the look, the fence and its record, and between the answer and its record.
+    (
+        "torn fence",
+        Setup {
+            settings: "tries=2",
+            may: "torn",
+            hosts: 2,
+            ticks: 1,
+            looks: 1,
+            fence: true,
+            ..BASE
+        },
+        38_444,
+        250,
+    ),
+    (
+        "torn lookup",
+        Setup {
+            settings: "tries=2",
+            may: "torn",
+            hosts: 2,
+            steps: 1,
+            ticks: 1,
+            looks: 1,
+            mishaps: 2,
+            lookup: true,
+            ..BASE
+        },
+        285_028,
+        818,
+    ),
+    // A backoff and a fence that end while clocks step.
+    (
+        "steps retries",
+        Setup {
+            settings: "tries=2 backoff=150s",
+            may: "unspawned simulate",
+            steps: 2,
+            ticks: 2,
+            looks: 1,
+            valid: 3,
+            ..BASE
+        },
+        54_549,
+        497,
+    ),
+    // Two controllers, one of which is the writer at a time, and fences of their own.
+    (
+        "rivals",
+        Setup {
+            wishes: FENCED,
+            settings: "tries=2",
+            may: "leases rivals",
+            hosts: 2,
+            ticks: 1,
+            looks: 1,
+            mishaps: 0,
+            ..BASE
+        },
+        1180,
+        273,
     ),
 ];

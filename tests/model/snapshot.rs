@@ -66,6 +66,18 @@ pub(super) enum Process {
         key: u8,
         look: super::orders::Look,
     },
+    /// It has read the target, and is about to fence it, or to record that it has.
+    Fencing {
+        key: u8,
+        attempt: u8,
+        look: super::orders::Look,
+        is_done: bool,
+    },
+    /// It was told what became of a call, and is about to record that.
+    Told {
+        key: u8,
+        word: super::orders::Word,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -12,11 +12,12 @@ use super::orders::{Order, Word};
 
 type Checked = Result<(), &'static str>;
 
-pub(super) fn check(
+/// What must hold of the events of one order. `reread` is what a ledger does to their text.
+pub(super) fn check_events(
     before: &ServiceState,
-    after: &ServiceState,
     order: &Order,
     events: &[Event],
+    reread: &dyn Fn(String) -> String,
 ) -> Checked {
     let mut mark = before.head.time_mark;
     let mut state = before.clone();
@@ -25,7 +26,7 @@ pub(super) fn check(
             return Err("an event is older than the one before it");
         }
         mark = Some(event.at);
-        let text = serde_json::to_string(event).unwrap_or_default();
+        let text = reread(serde_json::to_string(event).unwrap_or_default());
         if serde_json::from_str::<Event>(&text).ok().as_ref() != Some(event) {
             return Err("an event is not read back");
         }
@@ -33,16 +34,16 @@ pub(super) fn check(
         attribution(&state, order, event)?;
         state = state.apply(event).map_err(|_| "an event was decided that cannot follow")?;
     }
-    history(before, after)
+    Ok(())
 }
 
 /// What must hold of a log and the state that it folds to.
 pub(super) fn check_log(after: &ServiceState, log: &[Event]) -> Checked {
-    let again = ServiceState::default().fold(log);
-    if again.as_ref() != Ok(after) {
+    observations(after, log)?;
+    if ServiceState::default().fold(log).as_ref() != Ok(after) {
         return Err("the fold of all events is another state");
     }
-    observations(after, log)
+    Ok(())
 }
 
 /// Nothing is recorded under a lease or a fence that does not permit it.
@@ -149,7 +150,10 @@ fn attribution(state: &ServiceState, order: &Order, event: &Event) -> Checked {
 }
 
 /// What is over stays as it is; a key keeps its wish; revisions go up by one.
-fn history(before: &ServiceState, after: &ServiceState) -> Checked {
+pub(super) fn history(before: &ServiceState, after: &ServiceState) -> Checked {
+    if before.executions.keys().any(|key| !after.executions.contains_key(key)) {
+        return Err("a key is gone");
+    }
     let new = after.executions.len() - before.executions.len();
     let live = after
         .executions
@@ -164,9 +168,7 @@ fn history(before: &ServiceState, after: &ServiceState) -> Checked {
         return Err("the revision does not count the wishes");
     }
     for (key, old) in &before.executions {
-        let Some(execution) = after.executions.get(key) else {
-            return Err("a key is gone");
-        };
+        let execution = &after.executions[key];
         if execution.intent != old.intent || execution.acceptance != old.acceptance {
             return Err("a used key changed its intent");
         }

@@ -1,6 +1,4 @@
-//! The table, and the few facts that it asks about.
-
-use std::collections::BTreeSet;
+//! The table.
 
 pub(super) type Row = (&'static str, &'static str, &'static str, i32, &'static str);
 
@@ -9,13 +7,20 @@ pub(super) type Row = (&'static str, &'static str, &'static str, i32, &'static s
 pub(super) const TABLE: &[Row] = &[
     // A wish is done once it is accepted, whatever became of it.
     ("put", "absent", "busy !queue", 11, "="),
-    // Somebody is about to start what it would end.
-    ("put", "absent", "leased", 11, "="),
+    // Another person's wish is ended by intent only.
+    ("put", "absent", "theirs !over", 10, "="),
+    // Somebody is about to start what it would end, and nobody says that this is meant.
+    ("put", "absent", "leased !over", 11, "="),
+    // What waits behind a call is asked again when it starts.
+    ("put", "absent", "cools queue unsure", 0, "accepted"),
+    ("put", "absent", "cools cooling", 14, "="),
     ("put", "absent", "", 0, "accepted"),
     ("put", "*", "dry", 10, "="),
     ("put", "simulated", "", 10, "="),
     ("put", "*", "same", 0, "="),
     ("put", "*", "", 10, "="),
+    ("rehearse", "absent", "cools unsure", 25, "="),
+    ("rehearse", "absent", "cools cooling", 14, "="),
     ("rehearse", "absent", "", 0, "accepted"),
     ("rehearse", "*", "dry same", 0, "="),
     ("rehearse", "*", "", 10, "="),
@@ -29,6 +34,7 @@ pub(super) const TABLE: &[Row] = &[
     ("actuate", "observed", "", 0, "="),
     ("actuate", "accepted failed", "behind", 19, "="),
     ("actuate", "accepted failed", "moved", 10, "="),
+    ("actuate", "accepted failed", "cools cooled-by-another", 14, "="),
     ("actuate", "accepted failed", "ok", 0, "succeeded"),
     // A failure that left the target changed is no 17, and what it left stays left.
     ("actuate", "accepted failed", "half last", 23, "half-over"),
@@ -60,20 +66,24 @@ pub(super) const TABLE: &[Row] = &[
     ("look-up", "unknown", "", 16, "failed"),
     // A single step warns of a success that no longer holds.
     ("replay", "converged", "", 0, "="),
-    // It starts no wish.
+    // It starts no wish, and asks nobody where the rest is a person's.
     ("replay", "accepted", "", 19, "="),
+    ("replay", "unknown", "halts", 16, "="),
     ("replay", "succeeded observed", "drifted", 23, "="),
     ("settle-applied", "accepted", "", 10, "="),
+    ("settle-applied", "observed", "", 0, "="),
     ("settle-applied", "unknown", "as-wished", 0, "succeeded"),
     ("settle-applied", "unknown", "", 23, "="),
     ("settle-not", "accepted succeeded observed converged", "", 10, "="),
     ("settle-not", "unknown", "spent halved", 0, "half-over"),
     ("settle-not", "unknown", "spent", 0, "over"),
     ("settle-not", "unknown", "", 0, "failed"),
+    ("withdraw", "accepted", "not-own", 10, "="),
     ("withdraw", "accepted", "", 0, "withdrawn"),
     ("withdraw", "withdrawn", "", 0, "="),
     ("withdraw", "unknown", "", 16, "="),
     ("withdraw", "*", "", 10, "="),
+    ("abandon", "failed", "not-own", 10, "="),
     ("abandon", "failed", "halved", 0, "half-abandoned"),
     ("abandon", "failed", "", 0, "abandoned"),
     ("abandon", "abandoned half-abandoned", "", 0, "="),
@@ -84,288 +94,15 @@ pub(super) const TABLE: &[Row] = &[
     ("acquire", "accepted", "behind", 19, "="),
     ("acquire", "unknown", "", 16, "="),
     ("acquire", "accepted failed succeeded observed", "", 0, "="),
+    ("renew", "accepted failed", "leased-itself", 0, "="),
+    ("renew", "accepted failed unknown succeeded observed", "", 11, "="),
+    // Nothing is left to give back; that is no refusal.
+    ("release", "accepted failed unknown succeeded observed", "", 0, "="),
     // How a key stands, said by every other step (ruling 5).
     ("*", "succeeded converged simulated", "", 0, "="),
     ("*", "over abandoned", "", 17, "="),
     ("*", "half-over half-abandoned", "", 23, "="),
     ("*", "failed", "", 18, "="),
-    ("*", "observed", "", 19, "="),
     ("*", "mismatch", "", 23, "="),
     ("*", "withdrawn superseded", "", 10, "="),
 ];
-
-/// The count that is left where another one is made than the wished one.
-const HALF: u64 = 7;
-pub(super) const KEYS: usize = 4;
-pub(super) const ATTEMPTS: u64 = 2;
-pub(super) const READINGS: u64 = 3;
-
-/// One step of a walk.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    pub(super) verb: &'static str,
-    pub(super) key: usize,
-    pub(super) count: u64,
-    pub(super) script: (&'static str, &'static str),
-}
-
-/// What is known of one key.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one fact of its own")]
-pub(super) struct Key {
-    pub(super) phase: &'static str,
-    dry: bool,
-    desired: u64,
-    attempts: u64,
-    readings: u64,
-    drifted: bool,
-    /// Its place among the accepted wishes.
-    place: u64,
-    /// The count that its first attempt expects; none where it answers to what is known then.
-    premise: Option<u64>,
-    happened: bool,
-    /// Whether an attempt failed after it had changed the target.
-    halved: bool,
-    /// Whether a lease was taken for it; it outlasts the walk.
-    leased: bool,
-}
-
-/// The whole outside: keys, the target, and what the ledger was last told of it.
-#[derive(Clone, Debug)]
-pub(super) struct Oracle {
-    pub(super) keys: Vec<Key>,
-    pub(super) count: u64,
-    known: u64,
-    places: u64,
-    /// The key of the newest wish, and of the one before it.
-    newest: Vec<usize>,
-    /// What this command has done to the target.
-    pub(super) effects: usize,
-    /// The rows that were used.
-    pub(super) used: BTreeSet<Row>,
-}
-
-impl Oracle {
-    pub(super) fn new() -> Self {
-        let keys = vec![Key { phase: "absent", ..Key::default() }; KEYS];
-        Self {
-            keys,
-            count: 0,
-            known: 0,
-            places: 0,
-            newest: Vec::new(),
-            effects: 0,
-            used: BTreeSet::new(),
-        }
-    }
-
-    fn others(&self, key: usize) -> impl Iterator<Item = &Key> {
-        let others = self.keys.iter().enumerate().filter(move |(other, _)| *other != key);
-        others.map(|(_, other)| other).filter(|other| !other.dry)
-    }
-
-    fn holds(&self, fact: &str, step: &Step) -> bool {
-        let key = &self.keys[step.key];
-        let in_flight = |other: &&Key| matches!(other.phase, "unknown" | "failed");
-        match fact {
-            "busy" => self.others(step.key).any(|other| in_flight(&other)),
-            "leased" => self.others(step.key).any(|o| o.phase == "accepted" && o.leased),
-            "queue" => step.verb == "queue",
-            "dry" => key.dry,
-            "same" => key.desired == step.count,
-            "behind" => self.others(step.key).any(|other| {
-                other.phase == "unknown"
-                    || (matches!(other.phase, "accepted" | "failed") && other.place > key.place)
-            }),
-            "moved" => {
-                key.premise.filter(|_| key.attempts == 0).unwrap_or(self.known) != self.count
-            }
-            "last" => key.attempts + 1 == ATTEMPTS,
-            "spent" => key.attempts == ATTEMPTS,
-            "as-wished" => key.desired == self.count,
-            "enough" => key.readings + 1 >= READINGS,
-            "newest" => self.newest.last() == Some(&step.key),
-            "drifted" => key.drifted,
-            "happened" => key.happened,
-            "halved" => key.halved,
-            word => self.script(step) == word,
-        }
-    }
-
-    /// What the actuator does. A failure that leaves the count as it was has changed nothing.
-    fn script(&self, step: &Step) -> &'static str {
-        match step.script.0 {
-            "half" if self.count == HALF => "refused",
-            "half-for-good" if self.count == HALF => "refused-for-good",
-            word => word,
-        }
-    }
-
-    /// The row of the table that fits: its exit and the next phase.
-    fn row(&mut self, verb: &str, step: &Step) -> (i32, &'static str) {
-        let phase = self.keys[step.key].phase;
-        let verb = if verb == "queue" { "put" } else { verb };
-        let fits = |(its_verb, phases, facts, ..): &&Row| {
-            (*its_verb == verb || *its_verb == "*")
-                && (*phases == "*" || phases.split(' ').any(|its_phase| its_phase == phase))
-                && facts.split_whitespace().all(|fact| match fact.strip_prefix('!') {
-                    Some(fact) => !self.holds(fact, step),
-                    None => self.holds(fact, step),
-                })
-        };
-        let row = TABLE.iter().find(fits).expect("the table has a row for everything");
-        self.used.insert(*row);
-        let (.., exit, next) = *row;
-        (exit, if next == "=" { phase } else { next })
-    }
-
-    /// One row, and what comes with it.
-    fn apply(&mut self, verb: &'static str, step: &Step) -> i32 {
-        let before = self.keys[step.key].phase;
-        let (exit, next) = self.row(verb, step);
-        let is_started = verb == "actuate"
-            && matches!(before, "accepted" | "failed")
-            && !self.keys[step.key].dry
-            && !matches!(exit, 10 | 19);
-        if is_started {
-            self.start(step);
-        }
-        if before == "absent" && next == "accepted" {
-            self.accept(verb, step);
-        }
-        if next == "simulated" && before == "accepted" && self.newest.last() == Some(&step.key) {
-            self.newest.pop();
-        }
-        let (count, key) = (self.count, &mut self.keys[step.key]);
-        match (verb, before) {
-            ("observe", "succeeded" | "observed") => {
-                let is_as_wished = key.desired == count;
-                key.readings = if is_as_wished { key.readings + 1 } else { 0 };
-                key.drifted = !is_as_wished;
-                self.known = count;
-            }
-            // What is over is read as well, where anything was ever called for it.
-            (
-                "observe",
-                "converged" | "over" | "abandoned" | "mismatch" | "half-over" | "half-abandoned"
-                | "superseded",
-            ) if key.attempts > 0 => {
-                self.known = count;
-                if before == "converged" {
-                    let is_newest = self.newest.last() == Some(&step.key);
-                    key.drifted = key.desired != count && (key.drifted || is_newest);
-                }
-            }
-            ("settle-applied", "unknown") if next == "succeeded" => self.known = count,
-            ("acquire", "accepted") if exit == 0 => key.leased = true,
-            ("look-up", "unknown") if next == "succeeded" => self.known = key.desired,
-            _ => {}
-        }
-        let key = &mut self.keys[step.key];
-        if next == "succeeded" && before != "succeeded" && before != "observed" {
-            (key.readings, key.drifted) = (1, false);
-        }
-        key.phase = next;
-        exit
-    }
-
-    /// Only acceptance supersedes.
-    fn accept(&mut self, verb: &str, step: &Step) {
-        let is_dry = verb == "rehearse";
-        let is_busy = self.holds("busy", step);
-        if !is_dry {
-            for other in self.keys.iter_mut().filter(|other| !other.dry) {
-                if matches!(other.phase, "accepted" | "succeeded" | "observed") {
-                    other.phase = "superseded";
-                }
-            }
-            self.places += 1;
-            self.newest.push(step.key);
-        }
-        self.keys[step.key] = Key {
-            dry: is_dry,
-            desired: step.count,
-            place: self.places,
-            premise: (!is_busy).then_some(self.known),
-            ..Key::default()
-        };
-    }
-
-    /// A start ends what it overtakes; the actuator does what its script says.
-    fn start(&mut self, step: &Step) {
-        for (index, other) in self.keys.iter_mut().enumerate() {
-            if index != step.key && !other.dry {
-                other.phase = match other.phase {
-                    "failed" if other.halved => "half-over",
-                    "failed" => "over",
-                    "succeeded" | "observed" => "superseded",
-                    phase => phase,
-                };
-            }
-        }
-        let key = &mut self.keys[step.key];
-        key.attempts += 1;
-        let after = match step.script.0 {
-            "refused" | "refused-for-good" | "lost" => return,
-            "other-count" | "half" | "half-for-good" => HALF,
-            _ => key.desired,
-        };
-        if step.script.0.starts_with("half") {
-            key.halved |= self.count != HALF;
-        } else {
-            key.happened = true;
-        }
-        self.effects += 1;
-        self.count = after;
-        if matches!(step.script.0, "ok" | "other-count" | "half" | "half-for-good") {
-            self.known = after;
-        }
-    }
-
-    /// What `replay` does: one step after another, until nothing is due.
-    fn replay(&mut self, step: &Step) -> i32 {
-        let mut recorded = false;
-        loop {
-            let key = &self.keys[step.key];
-            let (phase, readings) = (key.phase, key.readings);
-            if key.dry {
-                break;
-            }
-            match phase {
-                "unknown" => drop(self.apply("look-up", step)),
-                "failed" => {
-                    let exit = self.apply("actuate", step);
-                    if matches!(exit, 10 | 19) {
-                        return exit;
-                    }
-                }
-                "succeeded" | "observed" => {
-                    self.apply("observe", step);
-                    let key = &self.keys[step.key];
-                    if key.readings <= readings && key.phase != "converged" {
-                        break;
-                    }
-                }
-                _ => break,
-            }
-            recorded = true;
-        }
-        // What was confirmed just now holds, whatever else is wished.
-        if recorded && self.keys[step.key].phase == "converged" {
-            return 0;
-        }
-        self.row("replay", step).0
-    }
-
-    pub(super) fn perform(&mut self, step: &Step) -> i32 {
-        self.effects = 0;
-        match step.verb {
-            "outsider" => {
-                self.count = step.count;
-                0
-            }
-            "replay" => self.replay(step),
-            verb => self.apply(verb, step),
-        }
-    }
-}

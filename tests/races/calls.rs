@@ -1,7 +1,8 @@
 //! One lease, one call: who is granted it, and what everybody else is told.
 
 use super::{
-    CONTENDERS, Contender, alone, events_after, kinds, only_writer, race, race_beside, with_code,
+    CONTENDERS, Contender, USUAL, alone, events_after, kinds, only_writer, race, race_beside,
+    with_code,
 };
 use crate::support::World;
 
@@ -62,6 +63,7 @@ fn check_calls(world: &World, ended: &[Contender], before: usize) {
     assert_eq!(winner.code(), Some(0), "{:#?}", winner.ran);
     assert_eq!(winner.at("/applied"), "yes");
     let result = winner.at("/execution/result");
+    let events = events_after(world, before);
     let mut refused = 0;
     for one in ended.iter().filter(|one| one.pid != winner.pid) {
         assert_eq!(one.at("/applied"), "no");
@@ -70,11 +72,10 @@ fn check_calls(world: &World, ended: &[Contender], before: usize) {
             assert_eq!(one.at("/execution/result"), result);
             continue;
         }
-        one_is_refused(one, winner.pid);
+        one_is_refused(one, winner.pid, &events[0]);
         refused += 1;
     }
     assert!(refused > 0, "nobody came while the call was being made");
-    let events = events_after(world, before);
     assert_eq!(kinds(&events), ["attempt_started", "result_recorded"]);
     assert!(events.iter().all(|event| event["by"]["pid"] == winner.pid));
     let dir = world.path(".local/state/scalectl/calls");
@@ -82,10 +83,64 @@ fn check_calls(world: &World, ended: &[Contender], before: usize) {
     assert_eq!(left, 0, "files of calls are left");
 }
 
-fn one_is_refused(one: &Contender, winner: u32) {
+fn one_is_refused(one: &Contender, winner: u32, started: &serde_json::Value) {
     assert_eq!(one.code(), Some(11), "{:#?}", one.ran);
     assert_eq!(one.at("/error/code"), "in_progress", "{:#?}", one.ran);
-    assert_eq!(one.at("/error/held_by/pid"), winner);
+    is_told_of_call(one, winner, started);
+}
+
+/// Whoever is refused beside a call is told whose it is, and until when its lease permits it.
+fn is_told_of_call(one: &Contender, winner: u32, started: &serde_json::Value) {
+    assert_eq!(started["event"], "attempt_started");
+    let held = &started["body"]["held"];
+    assert_eq!(held["holder"]["pid"], winner);
+    is_told_of(
+        one,
+        &serde_json::json!({
+            "holder": held["holder"], "expires_at": held["lease"]["expires_at"],
+        }),
+    );
+}
+
+/// A wish beside a call is refused, and told what it waits for.
+#[test]
+fn a_put_beside_a_call_is_told_who_makes_it_and_until_when() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.script(&["late 4"]);
+    world.run(PUT).exits(0);
+    let before = world.events();
+    let put =
+        |n| format!("intent put web --replicas 4 --expect-revision 1 --key other{n} --reason r");
+    let lines: Vec<String> = (0..CONTENDERS / 4).map(put).collect();
+    let is_called = || !world.fake_log("calls").is_empty();
+    let (caller, ended) = race_beside(&world, "actuate k1", is_called, &lines);
+    assert_eq!(caller.code(), Some(0), "{:#?}", caller.ran);
+    let events = events_after(&world, before);
+    let refused = with_code(&ended, 11);
+    assert!(!refused.is_empty(), "nobody came while the call was being made");
+    for one in refused {
+        assert_eq!(one.at("/error/code"), "in_flight");
+        is_told_of_call(one, caller.pid, &events[0]);
+    }
+    // Who came later is the one that wins, or is told so.
+    let late = ended.iter().filter(|one| one.code() != Some(11));
+    assert!(late.clone().all(|one| matches!(one.code(), Some(0 | 10))));
+    assert!(late.filter(|one| one.code() == Some(0)).count() <= 1);
+}
+
+/// The lock is waited for without being asked to, too.
+#[test]
+fn the_usual_lock_timeout_is_enough_for_a_few() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.run(PUT).exits(0);
+    let before = world.events();
+    let line = format!("{USUAL} lease acquire k1 --ttl 300s");
+    let ended = race(&world, &vec![line; 6]);
+    assert_eq!(with_code(&ended, 0).len(), 6);
+    only_writer(&ended);
+    assert_eq!(kinds(&events_after(&world, before)), ["lease_acquired"]);
 }
 
 #[test]
@@ -144,11 +199,10 @@ fn a_call_that_ends_amid_replays_is_recorded_by_its_own_command() {
     let codes: Vec<i32> = ended.iter().filter_map(Contender::code).collect();
     assert!(codes.iter().all(|code| [0, 11, 19].contains(code)), "{codes:?}");
     assert!(codes.contains(&11) && codes.contains(&0), "none came before the end, or after");
-    for one in with_code(&ended, 11) {
-        assert_eq!(one.at("/error/code"), "in_progress");
-        assert_eq!(one.at("/error/held_by/pid"), caller.pid);
-    }
     let events = events_after(&world, before);
+    for one in with_code(&ended, 11) {
+        one_is_refused(one, caller.pid, &events[0]);
+    }
     let is_of_call = |kind: &&str| !["observation_recorded", "reading_recorded"].contains(kind);
     let of_call: Vec<&str> = kinds(&events).into_iter().filter(is_of_call).collect();
     assert_eq!(of_call, ["attempt_started", "result_recorded"]);

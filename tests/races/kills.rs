@@ -75,7 +75,10 @@ impl Run {
             told: String::new(),
         };
         // One of each, unharmed: there is a newest wish from here on, and a usual time.
-        for verb in ["put", "lease", "actuate", "observe", "replay", "scale"] {
+        for verb in [
+            "put", "lease", "actuate", "observe", "replay", "scale", "settle", "put", "withdraw",
+            "service", "policy",
+        ] {
             let line = run.line(verb);
             run.next_call_does("ok");
             let round = run.start(verb, line, None);
@@ -107,8 +110,30 @@ impl Run {
             }
             "replay" => "replay --all".to_owned(),
             "lease" => "lease acquire web@latest".to_owned(),
+            "settle" => self.honest_settlement(),
+            "withdraw" => "intent withdraw web@latest".to_owned(),
+            // Another value each time, so that there is something to write.
+            "service" => format!("service put web --max {}", 11 + self.dice.below(80)),
+            "policy" => {
+                let number = self.dice.below(1_000_000);
+                let text = format!(
+                    "@id(\"all\")\npermit(principal, action, resource);\n\
+                     @id(\"n{number}\")\npermit(principal, action, resource);\n"
+                );
+                self.world.write("next.cedar", text);
+                "policy put next.cedar --reason r".to_owned()
+            }
             verb => format!("{verb} web@latest"),
         }
+    }
+
+    /// What a person says who has looked at the target's own log.
+    fn honest_settlement(&self) -> String {
+        let key = self.world.json("intent show web@latest").exits(0).at("/intent/execution_key");
+        let key = format!("{} ", key.as_str().expect("a key"));
+        let happened = self.world.fake_log("effects").iter().any(|line| line.starts_with(&key));
+        let word = if happened { "--applied" } else { "--not-applied" };
+        format!("settle {key} {word} --reason looked")
     }
 
     /// Runs a line that nobody kills.
@@ -127,16 +152,16 @@ impl Run {
         let states = self.open_states();
         let has = |wanted: &[&str]| states.iter().any(|state| wanted.contains(&state.as_str()));
         let is_stuck = has(&["started", "recovery_pending", "failed"]);
-        if is_stuck && verb != "replay" && self.dice.below(2) == 0 {
+        if is_stuck && !matches!(verb, "replay" | "settle") && self.dice.below(2) == 0 {
             self.unharmed("replay");
         }
         match verb {
-            "actuate" | "lease" if !has(&["accepted"]) => self.unharmed("put"),
+            "actuate" | "lease" | "withdraw" if !has(&["accepted"]) => self.unharmed("put"),
             "observe" if !has(&["succeeded", "observed"]) => {
                 self.unharmed("put");
                 self.unharmed("actuate");
             }
-            "replay" if !is_stuck => {
+            "replay" | "settle" if !is_stuck => {
                 self.unharmed("put");
                 let why = self.dice.one_of(&["unknown", "fail retryable busy"]);
                 self.next_call_does(why);
@@ -288,9 +313,10 @@ impl Run {
         let open = self.open_states();
         let needs_a_person = |states: &[String]| states.iter().all(|state| state == "accepted");
         assert!(needs_a_person(&open), "{}\n{open:#?}", self.told);
-        // Whatever has happened, the next wish goes through.
+        // Whatever has happened, the next wish goes through; a wish whose settings have moved may
+        // wait under a lease, and is ended by it.
         self.next_call_does("ok");
-        let ran = self.world.run("scale web=10 --reason last --key last --timeout 10s");
+        let ran = self.world.run("scale web=10 --supersede --reason last --key last --timeout 10s");
         assert_eq!(ran.code, Some(0), "{}\n{ran:#?}", self.told);
         assert_eq!(self.open_states(), Vec::<String>::new(), "{}", self.told);
         self.book.new_events(&self.world);

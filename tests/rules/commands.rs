@@ -246,14 +246,16 @@ impl World {
     pub(super) fn settlement(&self, words: &Words<'_>) -> Settlement {
         let reason = id("looked");
         let reading = self.reading();
+        // What is looked up is the newest attempt, unless the row says another one.
+        let asked = self.attempt(words);
         match words.rest.get(1).copied().expect("a way to settle") {
             "applied" => {
                 let said = self.execution(words.key).desired().get();
-                Settlement::LookupApplied(self.result("ok", words, said))
+                Settlement::LookupApplied(asked, self.result("ok", words, said))
             }
-            "failed" => Settlement::LookupApplied(self.result("fail", words, 0)),
-            "simulated" => Settlement::LookupApplied(self.result("garble", words, 0)),
-            "never" => Settlement::LookupNever,
+            "failed" => Settlement::LookupApplied(asked, self.result("fail", words, 0)),
+            "simulated" => Settlement::LookupApplied(asked, self.result("garble", words, 0)),
+            "never" => Settlement::LookupNever(asked),
             "reading" => Settlement::Reading { reading, began_after_serial: self.serial(words) },
             "early_reading" => Settlement::Reading {
                 reading: Reading { began_at: self.now.minus(DurationMs::from_secs(1)), ..reading },

@@ -29,7 +29,8 @@ pub(super) enum Victim {
 }
 
 const VERBS: &[&str] = &[
-    "put", "again", "scale", "scale", "actuate", "actuate", "actuate", "observe", "replay", "lease",
+    "put", "again", "scale", "scale", "actuate", "actuate", "actuate", "observe", "replay",
+    "lease", "settle", "withdraw", "service", "policy",
 ];
 /// What the actuator does in the call that may be killed, in the words of its script.
 const SCRIPT: &[&str] =

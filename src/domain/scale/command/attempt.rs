@@ -1,7 +1,7 @@
 //! Starting an attempt, its end, and settling it.
 
 use crate::domain::id::{
-    CallId, ControllerId, ExecutionKey, LeaseInstanceId, TargetResourceVersion,
+    AttemptNumber, CallId, ControllerId, ExecutionKey, LeaseInstanceId, TargetResourceVersion,
 };
 use crate::domain::scale::attempt::{ResultSource, UnknownWhy};
 use crate::domain::scale::intent::Reason;
@@ -81,10 +81,11 @@ pub enum CallEnd {
 /// One way to settle an attempt whose outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
-    /// The actuator was asked what became of the key, and knows the result.
-    LookupApplied(ActuationResult),
-    /// The actuator was asked, and nothing has become or will become of it.
-    LookupNever,
+    /// The actuator was asked what became of the key, and knows the result. It was asked about this
+    /// attempt: of a later one it has said nothing.
+    LookupApplied(AttemptNumber, ActuationResult),
+    /// The actuator was asked, and nothing has become or will become of this attempt.
+    LookupNever(AttemptNumber),
     /// The target was read.
     Reading {
         /// The reading.
@@ -110,7 +111,7 @@ impl Settlement {
     /// The source of the result that it makes.
     pub(in crate::domain::scale) const fn source(&self) -> ResultSource {
         match self {
-            Self::LookupApplied(_) | Self::LookupNever => ResultSource::Lookup,
+            Self::LookupApplied(..) | Self::LookupNever(_) => ResultSource::Lookup,
             Self::Reading { .. } => ResultSource::Reading,
             Self::AttestedApplied { .. } | Self::AttestedNotApplied { .. } => {
                 ResultSource::Attested

@@ -47,8 +47,17 @@ pub(super) fn settle(
         return Err(outcome_unknown(draft, execution, pending));
     }
     // A lookup answers for calls that still run; everything else waits for the end and the quiet.
-    let is_lookup = matches!(settlement, Settlement::LookupApplied(_) | Settlement::LookupNever);
-    if !is_lookup && !pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) {
+    let asked_about = match settlement {
+        Settlement::LookupApplied(attempt, _) | Settlement::LookupNever(attempt) => Some(*attempt),
+        Settlement::Reading { .. }
+        | Settlement::AttestedApplied { .. }
+        | Settlement::AttestedNotApplied { .. } => None,
+    };
+    // Somebody else may have settled that attempt since, and another one be unknown.
+    if asked_about.is_some_and(|attempt| attempt != pending.call.attempt) {
+        return Err(outcome_unknown(draft, execution, pending));
+    }
+    if asked_about.is_none() && !pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) {
         return Err(Rejection::QuietTime {
             service: execution.intent.service.clone(),
             revision: execution.revision(),
@@ -96,8 +105,8 @@ fn began_after_quiet(execution: &Execution, pending: &Pending, settlement: &Sett
     let reading = match settlement {
         Settlement::Reading { reading, .. } => Some(reading),
         Settlement::AttestedApplied { reading, .. } => reading.as_ref(),
-        Settlement::LookupApplied(_)
-        | Settlement::LookupNever
+        Settlement::LookupApplied(..)
+        | Settlement::LookupNever(_)
         | Settlement::AttestedNotApplied { .. } => None,
     };
     let quiet = execution.intent.terms.quiet_ms;
@@ -122,11 +131,11 @@ fn settled_result(
 ) -> Result<Settled, Rejection> {
     let plain = |result| Settled::Result { reading: None, result };
     match settlement {
-        Settlement::LookupApplied(result) if is_answer_to(execution, result) => {
+        Settlement::LookupApplied(_, result) if is_answer_to(execution, result) => {
             Ok(plain(result.clone()))
         }
-        Settlement::LookupApplied(_) => Err(outcome_unknown(draft, execution, pending)),
-        Settlement::LookupNever => Ok(plain(failure(
+        Settlement::LookupApplied(..) => Err(outcome_unknown(draft, execution, pending)),
+        Settlement::LookupNever(_) => Ok(plain(failure(
             execution,
             "not_applied",
             "the actuator was asked: it never had and never will have an effect",
@@ -251,7 +260,9 @@ fn check_may_settle(
         Settlement::AttestedApplied { reason, .. } | Settlement::AttestedNotApplied { reason } => {
             Some(reason.as_str().to_owned())
         }
-        Settlement::LookupApplied(_) | Settlement::LookupNever | Settlement::Reading { .. } => None,
+        Settlement::LookupApplied(..) | Settlement::LookupNever(_) | Settlement::Reading { .. } => {
+            None
+        }
     };
     // Whoever breaks the glass is asked for that, and not for this.
     if let Some(id) = authorization {
