@@ -25,6 +25,7 @@ mod authority_rows;
 mod rejection;
 mod rejection_authority;
 mod rejection_facts;
+mod rejection_missing;
 mod rejection_times;
 #[cfg(test)]
 mod tests;

@@ -109,7 +109,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let is_sound = found.is_sound() && signatures.bad.is_empty();
     let mut answer = if is_sound && found.given_up.is_empty() {
         Answer::ok()
-    } else if found.is_sound() {
+    } else if is_sound {
         Answer::failed(restored_since(&found, app))
     } else {
         let mut problem = Problem::new(

@@ -156,8 +156,8 @@ fn raise_of(decided: &Decided, id: &AuthorizationId) -> Option<Registration> {
     Some(Registration { max_replicas, ..head.registration.clone()? })
 }
 
-/// A name that people say: `bg-` and eight hex digits. It follows from the key of the wish where one
-/// is named, so that the same line again finds what it has given; else it is minted.
+/// A name that people say: `bg-` and eight hex digits. It follows from the key of the wish where
+/// one is named, so that the same line again finds what it has given; else it is minted.
 fn id_of(key: Option<&ExecutionKey>) -> Result<AuthorizationId, OpError> {
     let whole = match key {
         Some(key) => format!("bg-{}", sha256_hex(format!("break-glass {key}").as_bytes())),

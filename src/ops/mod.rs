@@ -3,8 +3,9 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `lock_wait`, `lost`, `outwait`, `read`, `recover`, `seal`, `transition`, `wait`) are used
-//! by the verbs; a verb does not call another, but for `scale`, which is the way through several.
+//! `call`, `carry`, `health`, `lock_wait`, `lost`, `outwait`, `read`, `recover`, `seal`, `signals`,
+//! `signing`, `ssh_keygen`, `transition`, `wait`) are used by the verbs; a verb does not call
+//! another, but for `scale` and `reconcile`, which are the ways through several.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
 //! call's file on its host proves the end of the call.

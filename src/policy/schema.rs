@@ -12,7 +12,8 @@ use crate::domain::scale::policy::{Counted, PolicyAction};
 /// The schema in Cedar's own words, as `policy schema` prints it.
 ///
 /// `weekday` is 1 for Monday to 7 for Sunday (ISO 8601); `hour_utc` is 0 to 23, and
-/// `minute_of_day_utc` is 60 × hour + minute. `delta` is desired less current. An optional member is absent where it is not known, never zero and never empty.
+/// `minute_of_day_utc` is 60 × hour + minute. `delta` is desired less current. An optional member is
+/// absent where it is not known, never zero and never empty.
 pub const SCHEMA: &str = r#"// Who asks, by claim: Actor::"ci". A claim proves nothing; prefer context.os_user.
 entity Actor;
 

@@ -7,7 +7,8 @@ fn forbid(condition: &str) -> String {
     format!(
         "@id(\"all\")\npermit (principal, action, resource);\n\
          @id(\"limit\")\nforbid (\n  principal,\n  action in [Action::\"scale_up\", \
-         Action::\"scale_down\", Action::\"propose\"],\n  resource is Service\n)\nwhen {{ {condition} }};\n"
+         Action::\"scale_down\", Action::\"propose\"],\n  resource is Service\n)\n\
+         when {{ {condition} }};\n"
     )
 }
 

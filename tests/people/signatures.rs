@@ -204,7 +204,8 @@ fn forge(world: &World, key: &str) {
         }
         let body = scalectl::domain::canonical::canonical_json(&event);
         let link = format!(
-            r#"{{"command_id":"{command_id}","event":{body},"sequence":{sequence},"stream":"{stream}"}}"#
+            "{{\"command_id\":\"{command_id}\",\"event\":{body},\"sequence\":{sequence},\
+             \"stream\":\"{stream}\"}}"
         );
         previous = Digest::chained(&previous, link.as_bytes());
         database

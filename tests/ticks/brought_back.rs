@@ -1,4 +1,4 @@
-//! Section 5.3(2) of the rule book: declared and pinned counts, and the wishes that bring them back.
+//! Section 5.3(2) of the rule book: declared and pinned counts, and what brings them back.
 
 use super::{Fleet, row_of};
 

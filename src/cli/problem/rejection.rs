@@ -2,6 +2,7 @@
 
 use super::rejection_authority as authority;
 use super::rejection_facts as facts;
+use super::rejection_missing as missing;
 use super::rejection_times as times;
 use super::{Problem, ProblemContext};
 use crate::cli::exit::Exit;
@@ -176,13 +177,13 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::OtherObject { service, revision, expected, actual } => {
             facts::other_object(p, c, (service, *revision), (expected, actual))
         }
-        Rejection::NoSuchService { service } => facts::not_found(p, c, "service")
+        Rejection::NoSuchService { service } => missing::not_found(p, c, "service")
             .about(service.as_str())
             .hint("fix the name or the ledger; the services of this one are listed by")
             .run(c.command(&["service", "list"])),
-        Rejection::NoSuchKey { key } => facts::no_key(p, c, key),
-        Rejection::NoSuchActuator { name } => facts::no_actuator(p, c, name),
-        Rejection::FactUnknown { service, fact } => facts::fact_unknown(p, c, service, fact),
+        Rejection::NoSuchKey { key } => missing::no_key(p, c, key),
+        Rejection::NoSuchActuator { name } => missing::no_actuator(p, c, name),
+        Rejection::FactUnknown { service, fact } => missing::fact_unknown(p, c, service, fact),
         Rejection::ClockSkew { service, now, mark } => {
             times::clock_skew(p, c, service, *now, *mark)
         }

@@ -10,7 +10,7 @@ use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::policy::PolicyAnswer;
-use crate::domain::scale::rejection::{Difference, MissingFact, TargetPart};
+use crate::domain::scale::rejection::{Difference, TargetPart};
 use crate::domain::scale::state::CurrentIntent;
 
 /// The reason of a suggested `intent abandon`: the line must work as it is pasted.
@@ -51,15 +51,6 @@ pub(super) fn other_object(
 }
 
 /// No intent has such a name.
-pub(super) fn no_key(p: Problem, c: &ProblemContext, key: &str) -> Problem {
-    not_found(p, c, "key or SERVICE@REVISION")
-        .about(key)
-        .hint("fix the key or the ledger; what this one knows is listed by")
-        .run(c.command(&["status"]))
-}
-
-/// Settings that have changed. A wish that was made for the former ones can never start: it must be
-/// ended before its count can be wished anew.
 pub(super) fn stale_settings(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
     let show = c.command(&["service", "show", service.as_str()]);
     let verb = c.verb.first().map_or("", String::as_str);
@@ -355,53 +346,4 @@ pub(super) fn waits_behind(p: Problem, c: &ProblemContext, behind: &str, state: 
             .run(c.command(&["observe", behind, "--wait"]))
             .again(c),
     }
-}
-
-pub(super) fn not_found(p: Problem, c: &ProblemContext, noun: &str) -> Problem {
-    let p = p.fact("looked for", noun);
-    match &c.ledger {
-        Some(ledger) => p.fact("ledger", super::without_password(ledger)),
-        None => p,
-    }
-}
-
-pub(super) fn fact_unknown(
-    p: Problem,
-    c: &ProblemContext,
-    service: &ServiceName,
-    fact: &MissingFact,
-) -> Problem {
-    let service = service.as_str();
-    match fact {
-        MissingFact::Evidence => p
-            .hint(
-                "nobody says that what is taken away is drained. Vouch for it this once with the \
-                 first, or let this service never ask for it with the second",
-            )
-            .attested(c)
-            .run(c.command(&["service", "put", service, "--drain", "none"])),
-        MissingFact::EvidenceSays { part, expected, actual } => p
-            .fact(*part, format!("{actual}, and {expected} is asked"))
-            .values(expected.as_str(), actual.as_str())
-            .hint("run this same line again once it is so; what is asked is told by")
-            .run(c.command(&["explain", service]))
-            .again(c),
-        MissingFact::Count { .. } | MissingFact::Reading => p
-            .hint("run this same line again once the target can be read; try it with")
-            .run(c.command(&["service", "bind", service]))
-            .again(c),
-        MissingFact::Cooldown { by } => p
-            .hint("find out what became of it, then run this same line again")
-            .run(c.command(&["replay", &format!("{service}@{by}")]))
-            .again(c),
-    }
-}
-
-pub(super) fn no_actuator(p: Problem, c: &ProblemContext, name: &str) -> Problem {
-    not_found(p, c, "actuator")
-        .hint(format!(
-            "fix the name or the ledger, or register it (actuator put {name} -- COMMAND); \
-             those of this ledger are listed by"
-        ))
-        .run(c.command(&["actuator", "list"]))
 }

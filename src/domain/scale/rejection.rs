@@ -5,7 +5,7 @@ mod retry;
 
 use serde::Serialize;
 
-pub use parts::{Difference, TargetPart};
+pub use parts::{Difference, MissingFact, TargetPart};
 use parts::{counted_as, named};
 
 use super::attempt::UnknownWhy;
@@ -55,35 +55,6 @@ pub enum Class {
     NotFound,
     /// 25: a fact could not be read or proved.
     FactUnknown,
-}
-
-/// Which fact is missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "fact")]
-pub enum MissingFact {
-    /// Evidence that a reduction is safe: none at all.
-    Evidence,
-    /// Evidence that a reduction is safe: it does not say so.
-    EvidenceSays {
-        /// Which part of it.
-        part: &'static str,
-        /// What it should say.
-        expected: String,
-        /// What it says.
-        actual: String,
-    },
-    /// The count of the target.
-    Count {
-        /// Why it could not be read.
-        why: String,
-    },
-    /// Whether a change is cooling: one is unknown.
-    Cooldown {
-        /// The unknown one.
-        by: IntentRevision,
-    },
-    /// A reading of the target.
-    Reading,
 }
 
 /// Why a command changes nothing.
@@ -356,24 +327,6 @@ pub enum Rejection {
     /// The clock went back too far.
     #[error("this clock says {now}, but {service} was written at {mark}")]
     ClockSkew { service: ServiceName, now: Timestamp, mark: Timestamp },
-}
-
-impl MissingFact {
-    fn text(&self, service: &ServiceName) -> String {
-        match self {
-            Self::Evidence => {
-                format!("{service} is to be reduced, and nothing proves that it is safe")
-            }
-            Self::EvidenceSays { part, expected, actual } => format!(
-                "{service} is to be reduced, and the evidence says {part} {actual}, not {expected}"
-            ),
-            Self::Count { why } => format!("the count of {service} could not be read: {why}"),
-            Self::Cooldown { by } => {
-                format!("{service} may be cooling: nobody knows what became of {service}@{by}")
-            }
-            Self::Reading => format!("{service} was not read, and nothing else can confirm it"),
-        }
-    }
 }
 
 impl Rejection {

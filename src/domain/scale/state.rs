@@ -289,7 +289,7 @@ impl ServiceState {
             }
         }
         if !intent.dry_run {
-            // A newer wish ends an override, whoever made it; what only brings its count back is none.
+            // A newer wish ends an override, whoever made it. What brings its count back is none.
             let brings_back = |pinned: &mut Override| {
                 intent.source == WishSource::Reconciler
                     && pinned.replicas == intent.wish.desired_replicas

@@ -51,8 +51,8 @@ const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
                     THEN current_setting('synchronous_commit') ELSE 'on' END, true)";
 
 /// Its own statement after the locks: whoever held them may have written what is newer than the
-/// beginning of this transaction. Beside it whether a COMMIT waits for standbys, and whom the server
-/// knows at the other end: a role that was taken on later (`SET ROLE`) does not count.
+/// beginning of this transaction. Beside it whether a COMMIT waits for standbys, and whom the
+/// server knows at the other end: a role that was taken on later (`SET ROLE`) does not count.
 const CLOCK: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT),
     current_setting('synchronous_standby_names') <> '', CAST(session_user AS TEXT)";
 

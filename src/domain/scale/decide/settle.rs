@@ -46,24 +46,7 @@ pub(super) fn settle(
     } else if execution.intent.terms.on_unknown == OnUnknown::Halt {
         return Err(outcome_unknown(draft, execution, pending));
     }
-    // A lookup answers for calls that still run; everything else waits for the end and the quiet.
-    let asked_about = match settlement {
-        Settlement::LookupApplied(attempt, _) | Settlement::LookupNever(attempt) => Some(*attempt),
-        Settlement::Reading { .. }
-        | Settlement::AttestedApplied { .. }
-        | Settlement::AttestedNotApplied { .. } => None,
-    };
-    // Somebody else may have settled that attempt since, and another one be unknown.
-    if asked_about.is_some_and(|attempt| attempt != pending.call.attempt) {
-        return Err(outcome_unknown(draft, execution, pending));
-    }
-    if asked_about.is_none() && !pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) {
-        return Err(Rejection::QuietTime {
-            service: execution.intent.service.clone(),
-            revision: execution.revision(),
-            until: pending.quiet_until(execution.intent.terms.quiet_ms),
-        });
-    }
+    check_in_time(draft, execution, pending, settlement)?;
     if !began_after_quiet(execution, pending, settlement) {
         return Ok(nothing(Reply::StaleReading));
     }
@@ -97,6 +80,33 @@ pub(super) fn settle(
         decision.events.insert(0, draft.event(used));
     }
     Ok(decision)
+}
+
+/// A lookup answers for calls that still run; everything else waits for the end and the quiet.
+fn check_in_time(
+    draft: &Draft<'_>,
+    execution: &Execution,
+    pending: &Pending,
+    settlement: &Settlement,
+) -> Result<(), Rejection> {
+    let asked_about = match settlement {
+        Settlement::LookupApplied(attempt, _) | Settlement::LookupNever(attempt) => Some(*attempt),
+        Settlement::Reading { .. }
+        | Settlement::AttestedApplied { .. }
+        | Settlement::AttestedNotApplied { .. } => None,
+    };
+    // Somebody else may have settled that attempt since, and another one be unknown.
+    if asked_about.is_some_and(|attempt| attempt != pending.call.attempt) {
+        return Err(outcome_unknown(draft, execution, pending));
+    }
+    if asked_about.is_none() && !pending.is_quiet(execution.intent.terms.quiet_ms, draft.now) {
+        return Err(Rejection::QuietTime {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            until: pending.quiet_until(execution.intent.terms.quiet_ms),
+        });
+    }
+    Ok(())
 }
 
 /// A reading that began before the quiet was over may have missed the late effect that the quiet

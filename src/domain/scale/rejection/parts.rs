@@ -1,6 +1,6 @@
-//! What a refusal points at: the parts of a target, and the fields of a re-delivery.
+//! What a refusal points at: the parts of a target, the fields of a re-delivery, missing facts.
 
-use crate::domain::id::Replicas;
+use crate::domain::id::{IntentRevision, Replicas, ServiceName};
 use serde::Serialize;
 
 /// Which part of the target moved.
@@ -57,4 +57,51 @@ pub(super) fn counted_as(count: Option<Replicas>) -> String {
 /// The name of an owner, behind its mode.
 pub(super) fn named(owner: Option<&str>) -> String {
     owner.map_or_else(String::new, |owner| format!(", as {owner}"))
+}
+
+/// Which fact is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "fact")]
+pub enum MissingFact {
+    /// Evidence that a reduction is safe: none at all.
+    Evidence,
+    /// Evidence that a reduction is safe: it does not say so.
+    EvidenceSays {
+        /// Which part of it.
+        part: &'static str,
+        /// What it should say.
+        expected: String,
+        /// What it says.
+        actual: String,
+    },
+    /// The count of the target.
+    Count {
+        /// Why it could not be read.
+        why: String,
+    },
+    /// Whether a change is cooling: one is unknown.
+    Cooldown {
+        /// The unknown one.
+        by: IntentRevision,
+    },
+    /// A reading of the target.
+    Reading,
+}
+
+impl MissingFact {
+    pub(super) fn text(&self, service: &ServiceName) -> String {
+        match self {
+            Self::Evidence => {
+                format!("{service} is to be reduced, and nothing proves that it is safe")
+            }
+            Self::EvidenceSays { part, expected, actual } => format!(
+                "{service} is to be reduced, and the evidence says {part} {actual}, not {expected}"
+            ),
+            Self::Count { why } => format!("the count of {service} could not be read: {why}"),
+            Self::Cooldown { by } => {
+                format!("{service} may be cooling: nobody knows what became of {service}@{by}")
+            }
+            Self::Reading => format!("{service} was not read, and nothing else can confirm it"),
+        }
+    }
 }
