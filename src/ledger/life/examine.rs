@@ -156,7 +156,7 @@ fn modes(name: &'static str, path: &Path, forbidden: u32, advice: &'static str) 
 fn group_check(directory: &Path, group: u32) -> Check {
     match sqlite::unshared(directory, group) {
         None => Check::ok("group", format!("shared by group {group}")),
-        Some(error) => Check::fail(
+        Some(error) => Check::warn(
             "group",
             format!("the file is of group {group}, but {error}"),
             "chgrp it and chmod 2770 it, or chmod g-rwx the ledger",
@@ -172,9 +172,9 @@ fn side_files(path: &Path, owner: u32, group: Option<u32>) -> Vec<Check> {
         let text = format!("{name}: {} bytes, of user {}", found.len(), found.uid());
         let is_shared =
             group.is_some_and(|group| found.gid() == group && found.mode() & 0o060 == 0o060);
-        if group.is_some() && !is_shared {
+        if group.is_some() && !is_shared && found.uid() == owner {
             let advice = "chgrp it to the group of the ledger, and chmod 660 it";
-            checks.push(Check::fail("side_file", text, advice));
+            checks.push(Check::warn("side_file", text, advice));
             continue;
         }
         checks.push(if found.uid() == owner || is_shared {
