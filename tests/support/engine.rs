@@ -83,12 +83,9 @@ impl World {
         let default = self.ledger();
         let address = self.env.iter().find(|(name, _)| name == "SCALECTL_LEDGER");
         let address = address.map_or_else(|| schema.address(), |(_, value)| value.clone());
-        let role = self.env.iter().find(|(name, _)| name == "SCALECTL_TEST_USER");
-        let role = role.and_then(|(_, user)| user.split(':').next()).unwrap_or("scalectl");
-        let text = without_role(text, role);
+        let text = without_word(&without_roles(text), ", db role ");
         text.replace(&address, default.to_str().unwrap())
             .replace(&schema.address(), default.to_str().unwrap())
-            .replace(&format!(", db role {role}"), "")
             .replace("person: database role", "person: OS user")
             .replace("by database role", "by OS user")
             .replace("chosen by SCALECTL_LEDGER", postgres::CHOSEN_BY_DEFAULT)
@@ -129,9 +126,19 @@ impl World {
     }
 }
 
-/// A table of `log` without the role in its column KNOWN AS, padded as it would be without it.
-fn without_role(text: &str, role: &str) -> String {
-    let ends = [format!(", db {role}"), ", db scalectl".to_owned()];
+/// A text without a marker and the word behind it, wherever they are.
+fn without_word(text: &str, marker: &str) -> String {
+    let mut parts = text.split(marker);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        out.push_str(part.trim_start_matches(is_word));
+    }
+    out
+}
+
+/// A table of `log` without the roles in its column KNOWN AS, padded as it would be without them.
+fn without_roles(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for head in 0..lines.len() {
         let (Some(from), Some(to)) = (lines[head].find("KNOWN AS"), lines[head].rfind("WHAT"))
@@ -141,11 +148,7 @@ fn without_role(text: &str, role: &str) -> String {
         let is_row = |line: &&String| line.get(..from).is_some() && line.len() >= to;
         let count = lines[head + 1..].iter().take_while(is_row).count();
         let rows = head..=head + count;
-        let cell = |line: &str| {
-            let cell = line[from..to].trim_end();
-            let end = ends.iter().find_map(|end| cell.split_once(end.as_str()));
-            end.map_or_else(|| cell.to_owned(), |(before, after)| format!("{before}{after}"))
-        };
+        let cell = |line: &str| without_word(line[from..to].trim_end(), ", db ");
         let width = rows.clone().map(|at| cell(&lines[at]).len()).max().unwrap_or_default();
         for at in rows {
             let line = lines[at].clone();
