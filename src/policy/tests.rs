@@ -349,3 +349,40 @@ fn business_hours_turn_on_the_hour() {
         assert_eq!(engine.answer(&query).allowed, allowed, "{at}");
     }
 }
+
+/// A rule that asks whether a member is there would silently not apply: a question that carries
+/// less than the rules look at has no answer.
+#[test]
+fn a_question_that_counts_too_little_is_a_no() {
+    use crate::domain::scale::policy::{Counted, RecentChanges};
+    let all = "@id(\"all\") permit (principal, action, resource);";
+    let forbid = |member: &str| {
+        format!(
+            "{all} @id(\"limit\") forbid (principal, action == Action::\"scale_up\", resource is \
+             Service) when {{ context has {member} && context.{member} >= 3 }};"
+        )
+    };
+    let of_service = RecentChanges { of_service: 2, of_ledger: None, services: None };
+    let of_ledger = RecentChanges { of_ledger: Some(2), services: Some(1), ..of_service };
+    let much = RecentChanges { of_service: 3, of_ledger: Some(3), services: Some(3) };
+    for (member, counted) in [
+        ("service_changes_last_hour", Counted::OfService),
+        ("ledger_changes_last_hour", Counted::OfLedger),
+        ("services_changed_last_hour", Counted::OfLedger),
+    ] {
+        let engine = engine(&forbid(member));
+        assert_eq!(engine.counted(), counted, "{member}");
+        let answer = |recent| {
+            engine.answer(&PolicyQuery { recent, ..ask(PolicyAction::ScaleUp, Some(1), 2) })
+        };
+        let uncounted = answer(None);
+        assert!(!uncounted.allowed && uncounted.errors.len() == 1, "{member}: {uncounted:?}");
+        let half = answer(Some(of_service));
+        assert_eq!(half.allowed, counted == Counted::OfService, "{member}: {half:?}");
+        assert!(answer(Some(of_ledger)).allowed, "{member}");
+        assert_eq!(ids(&answer(Some(much))), ["limit"], "{member}");
+        // The ledger itself has no changes of a count.
+        assert!(engine.answer(&ask_ledger(PolicyAction::Administer)).allowed, "{member}");
+    }
+    assert_eq!(engine(all).counted(), Counted::Nothing);
+}
