@@ -58,9 +58,10 @@ impl Stage {
 
     fn kill(&mut self) {
         if let Some(mut call) = self.call.take() {
+            let children = self.world.children();
             drop(call.kill());
             drop(call.wait());
-            self.world.await_no_children();
+            self.world.await_ended(&children);
         }
     }
 

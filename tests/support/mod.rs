@@ -5,6 +5,7 @@
 
 mod engine;
 pub(crate) mod postgres;
+mod processes;
 pub(crate) mod schema;
 pub(crate) mod terminal;
 
@@ -238,27 +239,6 @@ impl World {
         std::fs::create_dir_all(self.fake_dir()).unwrap();
         std::fs::write(self.fake_dir().join("now"), format!("{instant}\n")).unwrap();
         self.set("SCALECTL_TEST_CLOCK", "still").clock(instant)
-    }
-
-    /// Waits until no guard and no actuator of this world is left.
-    #[track_caller]
-    pub(crate) fn await_no_children(&self) {
-        self.until("no process of this world is left", || self.children().is_empty());
-    }
-
-    /// The processes of this world: those that carry its path in their environment.
-    pub(crate) fn children(&self) -> Vec<String> {
-        let path = self.dir.path().to_str().unwrap().as_bytes();
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let numbered = processes
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-        numbered
-            .filter(|pid| {
-                let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-                environment.windows(path.len()).any(|window| window == path)
-            })
-            .collect()
     }
 
     /// A path in the world's HOME.
