@@ -156,6 +156,17 @@ fn streams_and_command_lines_keep_their_properties() {
 }
 
 #[test]
+fn what_a_tick_is_told_keeps_its_properties() {
+    let names = ["signals_document", "health_document", "prometheus_answer", "prometheus_address"];
+    hold_all(|name| names.contains(&name));
+}
+
+#[test]
+fn what_a_cluster_says_keeps_its_properties() {
+    hold_all(|name| ["kubectl_object", "kubectl_autoscalers", "kubectl_fence"].contains(&name));
+}
+
+#[test]
 fn every_target_is_held_by_a_test_and_has_a_coverage_guided_run() {
     let source = include_str!("fuzz.rs");
     for (name, target) in ALL {

@@ -18,7 +18,8 @@ use super::session::Place;
 use crate::domain::id::ServiceName;
 use crate::domain::scale::scaling::{Sample, Signal};
 
-pub use prometheus::{Prometheus, ServerAddress};
+pub use document::samples;
+pub use prometheus::{Prometheus, ServerAddress, number_in};
 pub use provider::Provider;
 
 /// Where samples come from.

@@ -34,7 +34,7 @@ const WAYS: [&str; 20] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 72] = [
+const READERS: [Row; 82] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -56,6 +56,15 @@ const READERS: [Row; 72] = [
     ("adapters/exec/mod.rs", "parse_strict(", 1, "exec_output"),
     ("adapters/exec/mod.rs", "read_to_end(", 1, "exec_output"),
     ("adapters/exec/template.rs", "FromStr for", 1, "exec_template"),
+    (
+        "adapters/kubectl/client.rs",
+        "io::copy(",
+        1,
+        "none: what is past the bound is only counted, and forgotten",
+    ),
+    ("adapters/kubectl/client.rs", "read_to_end(", 1, "kubectl_object, kubectl_autoscalers"),
+    ("adapters/kubectl/fence.rs", "FromStr for", 1, "kubectl_fence"),
+    ("adapters/kubectl/read.rs", "read_document", 3, "kubectl_object, kubectl_autoscalers"),
     ("adapters/local/process.rs", "fs::read(", 1, "proc_stat"),
     ("adapters/local/process.rs", "read_to_string(", 1, "none: the boot id is only compared"),
     ("adapters/local/slot.rs", "read_to_end(", 1, "local_slot"),
@@ -90,7 +99,7 @@ const READERS: [Row; 72] = [
     ("crash.rs", "read_to_string(", 1, "none: what a test wrote, with the feature testing only"),
     ("domain/canonical.rs", "Deserializer::from_str", 1, "strict_json"),
     ("domain/canonical.rs", "parse_strict(", 2, "strict_json"),
-    ("domain/canonical.rs", "read_document", 1, "strict_json"),
+    ("domain/canonical.rs", "read_document", 2, "strict_json"),
     ("domain/digest.rs", "FromStr for", 1, "texts"),
     ("domain/id.rs", "FromStr for", 1, "texts"),
     (
@@ -131,9 +140,20 @@ const READERS: [Row; 72] = [
     ("ops/actuator_check/probe.rs", "parse_strict(", 1, "answer_describe"),
     ("ops/actuator_check/probe.rs", "serde_json::from_str", 1, "none: a request of our own"),
     ("ops/actuator_put.rs", ".lines()", 1, "shown"),
+    ("ops/health.rs", "read_document", 1, "health_document"),
+    ("ops/health.rs", "read_to_end(", 2, "health_document, signals_document"),
     ("ops/policy_test.rs", "serde_json::from_str", 1, "stored_policy"),
     ("ops/quickstart.rs", ".lines()", 2, "none: what this very binary printed"),
     ("ops/quickstart.rs", "serde_json::from_slice", 1, "none: what this very binary printed"),
+    ("ops/signals/document.rs", "read_document", 1, "signals_document"),
+    ("ops/signals/prometheus.rs", "FromStr for", 1, "prometheus_address"),
+    ("ops/signals/prometheus.rs", "read_document", 1, "prometheus_answer"),
+    (
+        "ops/signals/provider.rs",
+        ".lines()",
+        1,
+        "none: the first line for people is cut short, and shown escaped",
+    ),
     ("ops/stderr.rs", "fs::read(", 1, "shown"),
     ("policy/code.rs", "serde_json::from_str", 1, "stored_policy"),
     ("policy/engine.rs", "serde_json::from_str", 2, "stored_policy"),

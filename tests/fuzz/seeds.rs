@@ -132,6 +132,69 @@ const SLOTS: [&str; 6] = [
     "host":{"boot_id":"BOOT","pid_namespace":"pid:[1]"}}}"#,
 ];
 
+const SIGNALS: [&str; 4] = [
+    r#"{"format_version":1,"signals":[{"service":"web","signal":{"name":"depth"},"value":12.5,
+    "observed_at":"2026-01-01T00:00:00Z"},{"service":"api","signal":{"name":"cpu"},"value":1,
+    "observed_at":"2026-01-01T00:00:00Z"}]}"#,
+    r#"{"format_version":1,"signals":[{"service":"web","signal":{"name":"depth"},"value":2,
+    "observed_at":"2026-01-01T00:00:00Z"},{"service":"web","signal":{"name":"depth","unit":"s"},
+    "value":3,"observed_at":"2026-01-01T00:00:00Z"}]}"#,
+    r#"{"format_version":1,"signals":[]}"#,
+    r#"{"format_version":1,"signals":[{"service":"web"}]}"#,
+];
+
+const HEALTH: [&str; 4] = [
+    r#"{"autoscaling_ready":true,"convergence_ready":false,"peers":3}"#,
+    r#"{"autoscaling_ready":true,"convergence_ready":true,"observed_at":"2025-12-31T23:59:00Z"}"#,
+    r#"{"autoscaling_ready":false,"convergence_ready":true,"reason":"late","observed_at":null}"#,
+    r#"{"autoscaling_ready":true,"convergence_ready":true,"observed_at":"2025-12-31T23:57:59Z"}"#,
+];
+
+const PROMETHEUS: [&str; 4] = [
+    r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},
+    "value":[1767225600.781,"12.5"]}]}}"#,
+    r#"{"status":"success","data":{"resultType":"vector","result":[]},"warnings":[]}"#,
+    r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"1e3"]}]},
+    "infos":["x"]}"#,
+    r#"{"status":"error","errorType":"bad_data","error":"parse"}"#,
+];
+
+const SERVERS: [&str; 5] = [
+    "http://localhost:9090",
+    "http://10.0.0.1/prometheus/",
+    "http://[::1]:9090//a@b",
+    "https://localhost",
+    "http://user:geheimnis@localhost:9090",
+];
+
+const OBJECTS: [&str; 2] = [
+    r#"{"kind":"Deployment","metadata":{"name":"web","namespace":"prod","uid":"u-1",
+    "resourceVersion":"41","generation":3,"annotations":{"scalectl.io/fence":"l/1.2.3"},
+    "managedFields":[{"manager":"helm","fieldsV1":{"f:spec":{"f:replicas":{}}}},
+    {"manager":"kubectl","subresource":"scale","fieldsV1":{"f:spec":{"f:replicas":{}}}}]},
+    "spec":{"replicas":6,"template":{"metadata":{"labels":{"app":"web"}}}},
+    "status":{"observedGeneration":3,"replicas":6,"readyReplicas":5}}"#,
+    r#"{"metadata":{"name":"web","uid":"u-2","resourceVersion":"1"}}"#,
+];
+
+const AUTOSCALERS: [&str; 3] = [
+    r#"{"items":[{"metadata":{"name":"web-so","namespace":"prod"},"spec":{"scaleTargetRef":
+    {"name":"web"},"minReplicaCount":1,"maxReplicaCount":9}},{"metadata":{"name":"b",
+    "annotations":{"autoscaling.keda.sh/paused":"true"}},"spec":{"scaleTargetRef":{"name":"web",
+    "kind":"Deployment"}}}]}"#,
+    r#"{"items":[]}"#,
+    r#"{"items":[{"metadata":{"name":"c"},"spec":{"scaleTargetRef":{"kind":"StatefulSet",
+    "name":"web"},"minReplicas":2}}]}"#,
+];
+
+const FENCES: [&str; 5] = [
+    "ledger-1/1.2.3",
+    "a/b/0.0.18446744073709551615",
+    " ledger-1/1.2.3",
+    "ledger-1/+1.02.3",
+    "ledger-1/1.2",
+];
+
 /// What a target begins with.
 pub(super) fn of(target: &str) -> &'static [&'static str] {
     match target {
@@ -149,6 +212,13 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "exec_output" => &PRINTED,
         "exec_template" => &TEMPLATES,
         "shown" => &SHOWN,
+        "signals_document" => &SIGNALS,
+        "health_document" => &HEALTH,
+        "prometheus_answer" => &PROMETHEUS,
+        "prometheus_address" => &SERVERS,
+        "kubectl_object" => &OBJECTS,
+        "kubectl_autoscalers" => &AUTOSCALERS,
+        "kubectl_fence" => &FENCES,
         "config_toml" => &CONFIGS,
         "local_slot" => &SLOTS,
         other => panic!("{other} begins with nothing"),

@@ -43,8 +43,16 @@ impl FromStr for Mark {
         if numbers.next().is_some() {
             return Err(());
         }
-        Ok(Self { ledger: ledger.parse().map_err(|_| ())?, order })
+        let mark = Self { ledger: ledger.parse().map_err(|_| ())?, order };
+        // What was written otherwise was not written here.
+        if mark.to_string() == text { Ok(mark) } else { Err(()) }
     }
+}
+
+/// What an annotation says: the ledger and the order of the newest fence; none for what is none.
+pub fn mark_in(text: &str) -> Option<(String, (u64, u64, u64))> {
+    let mark: Mark = text.parse().ok()?;
+    Some((mark.ledger.to_string(), mark.order))
 }
 
 impl Mark {

@@ -24,6 +24,10 @@ use std::io::{Read, Write};
 
 use self::client::RunError;
 use self::read::Reader;
+pub use self::{
+    fence::mark_in,
+    read::{object_in, owners_in},
+};
 use super::{Adapter, failed};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::{

@@ -8,11 +8,12 @@ use serde::de::DeserializeOwned;
 
 use super::client::{Client, Ended, RunError};
 use super::object::{Autoscaler, List, Object};
-use super::place::Place;
+use super::place::{Kind, Place};
 use super::{KubectlConfig, Refusal, is_server_word};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::Inspection;
 use crate::adapters::now;
+use crate::domain::canonical::{DocumentError, read_document_of_any_length};
 use crate::domain::id::{ClusterId, Replicas, RuntimeId, TargetUid, WorkloadId};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::time::DurationMs;
@@ -77,7 +78,7 @@ impl<'a> Reader<'a> {
 
     fn document<T: DeserializeOwned>(&self, tail: &[&str]) -> Result<T, Refusal> {
         let ended = self.output(tail)?;
-        serde_json::from_slice(&ended.stdout).map_err(|error| {
+        read_document_of_any_length(&ended.stdout).map_err(|error| {
             let detail = format!("what kubectl {} printed cannot be read: {error}", tail[0]);
             Refusal::retryable("read_failed", detail)
         })
@@ -249,13 +250,11 @@ impl<'a> Reader<'a> {
                 let detail = format!("kubectl get {resource}: {}", ended.words);
                 return Err(Refusal::retryable("read_failed", detail));
             }
-            let found: List<Autoscaler> = serde_json::from_slice(&ended.stdout).map_err(|e| {
+            let place = (self.place.kind, self.place.name.as_str());
+            owners.extend(owners_of(&ended.stdout, kind, place).map_err(|e| {
                 let detail = format!("the list of {resource} cannot be read: {e}");
                 Refusal::retryable("read_failed", detail)
-            })?;
-            let Place { kind: target, name, .. } = &self.place;
-            let drives = |one: &&Autoscaler| one.targets(*target, name) && !one.is_paused();
-            owners.extend(found.items.iter().filter(drives).map(|one| one.described(kind)));
+            })?);
         }
         owners.truncate(NAMES_MAX);
         Ok((owners, unread))
@@ -266,6 +265,29 @@ impl<'a> Reader<'a> {
         let list: List<T> = self.document(&["get", resource, "-o", "json"])?;
         Ok(list.items)
     }
+}
+
+/// Who drives the count of an object, by a list of autoscalers of one kind.
+fn owners_of(
+    printed: &[u8],
+    kind: &str,
+    (target, name): (Kind, &str),
+) -> Result<Vec<String>, DocumentError> {
+    let found: List<Autoscaler> = read_document_of_any_length(printed)?;
+    let drives = |one: &&Autoscaler| one.targets(target, name) && !one.is_paused();
+    Ok(found.items.iter().filter(drives).map(|one| one.described(kind)).collect())
+}
+
+/// Who drives the count of a Deployment, by the list of ScaledObjects that kubectl printed.
+pub fn owners_in(printed: &[u8], deployment: &str) -> Result<Vec<String>, DocumentError> {
+    owners_of(printed, "ScaledObject", (Kind::Deployment, deployment))
+}
+
+/// What an object says that kubectl printed: its uid, its count, and who else has set that.
+pub fn object_in(printed: &[u8]) -> Result<(String, Option<u64>, Vec<String>), DocumentError> {
+    let object: Object = read_document_of_any_length(printed)?;
+    let count = object.spec.replicas.map(Replicas::get);
+    Ok((object.metadata.uid.to_string(), count, object.managers()))
 }
 
 /// Whether the API has no such kind at all: then nobody of that kind drives anything.

@@ -72,7 +72,19 @@ fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
         let mark: Mark = text.parse().expect(text);
         assert_eq!(mark.to_string(), text);
     }
-    for text in ["", "L1", "L1/", "L1/1.7", "L1/1.7.2.9", "L1/1.7.-2", "/1.7.2", "L 1/1.7.2"] {
+    for text in [
+        "",
+        "L1",
+        "L1/",
+        "L1/1.7",
+        "L1/1.7.2.9",
+        "L1/1.7.-2",
+        "/1.7.2",
+        "L 1/1.7.2",
+        " L1/1.7.2",
+        "L1/+1.7.2",
+        "L1/01.7.2",
+    ] {
         assert!(text.parse::<Mark>().is_err(), "{text}");
     }
 }

@@ -28,7 +28,7 @@ struct About {
 
 /// Reads a document. An element that is no sample takes its own service's word away and nobody
 /// else's; one that nobody can say whose it is takes the whole document.
-pub(super) fn samples(bytes: &[u8], wanted: &[Wanted]) -> Samples {
+pub fn samples(bytes: &[u8], wanted: &[Wanted]) -> Samples {
     let document: Document = match read_document(bytes) {
         Ok(document) => document,
         Err(error) => return Samples::failed(format!("the signals: {error}")),

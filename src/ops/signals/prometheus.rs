@@ -58,6 +58,13 @@ impl FromStr for ServerAddress {
     }
 }
 
+impl ServerAddress {
+    /// The text, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A Prometheus and what it is asked.
 #[derive(Debug, Clone)]
 pub struct Prometheus {
@@ -260,6 +267,12 @@ fn point(body: &[u8]) -> Result<Option<Point>, Bad> {
     let value = text.parse();
     let value = value.map_err(|_| Bad::NotOne(format!("{:?}, which is not finite", cut(&text))))?;
     Ok(Some(Point { value, at }))
+}
+
+/// The number of an answer, and when it was evaluated; none where there is no series.
+pub fn number_in(body: &[u8]) -> Result<Option<(f64, f64)>, String> {
+    let point = point(body).map_err(|bad| bad.to_string())?;
+    Ok(point.map(|point| (point.value.get(), point.at)))
 }
 
 fn cut(text: &str) -> String {

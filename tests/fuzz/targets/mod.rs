@@ -5,11 +5,13 @@
 //! bounded run of `tests/fuzz.rs` and the coverage-guided one of `fuzz/`.
 
 mod answers;
+mod cluster;
 mod documents;
 mod files;
 mod host;
 mod json;
 mod server;
+mod sources;
 mod stored;
 mod streams;
 mod texts;
@@ -21,7 +23,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 33] = [
+pub const ALL: [(&str, Target); 40] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("actuator_request", documents::actuator_request),
@@ -55,6 +57,13 @@ pub const ALL: [(&str, Target); 33] = [
     ("exec_output", streams::exec_output),
     ("exec_template", streams::exec_template),
     ("shown", streams::shown),
+    ("signals_document", sources::signals_document),
+    ("health_document", sources::health_document),
+    ("prometheus_answer", sources::prometheus_answer),
+    ("prometheus_address", sources::prometheus_address),
+    ("kubectl_object", cluster::kubectl_object),
+    ("kubectl_autoscalers", cluster::kubectl_autoscalers),
+    ("kubectl_fence", cluster::kubectl_fence),
 ];
 
 /// The target of a name.
