@@ -132,14 +132,22 @@ fn what_a_ledger_keeps_as_text_keeps_its_properties() {
 
 #[test]
 fn files_of_this_host_and_short_texts_keep_their_properties() {
-    let names =
-        ["texts", "actuators_toml", "call_file", "local_state", "local_slot", "config_toml"];
+    let names = [
+        "texts",
+        "allowed_signers",
+        "actuators_toml",
+        "call_file",
+        "local_state",
+        "local_slot",
+        "config_toml",
+    ];
     hold_all(|name| names.contains(&name));
 }
 
 #[test]
 fn what_the_kernel_and_the_system_tell_keeps_its_properties() {
-    let names = ["proc_stat", "proc_locks", "passwd", "mountinfo", "proc_status", "machine_id"];
+    let names =
+        ["proc_stat", "proc_locks", "passwd", "group", "mountinfo", "proc_status", "machine_id"];
     hold_all(|name| names.contains(&name));
 }
 

@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
-use super::passwd::os_user;
+use super::passwd::{number_of_group, os_user};
 use super::problem::Problem;
 use crate::ledger::Location;
 use crate::ops::init::set_starter_policy;
@@ -85,12 +85,4 @@ fn group_named(name: &str, app: &App) -> Result<u32, Fault> {
     Err(Problem::usage("group_not_member", what)
         .hint("be added to it (usermod -aG), and log in anew: a session keeps its groups")
         .into())
-}
-
-fn number_of_group(name: &str) -> Option<u32> {
-    let table = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    table.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
-    })
 }

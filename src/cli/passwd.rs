@@ -1,4 +1,4 @@
-//! The table of users, `/etc/passwd`, which other programs write.
+//! The tables of users and groups, `/etc/passwd` and `/etc/group`, which other programs write.
 //!
 //! Owns who somebody is called. A line that cannot be read hides no other line.
 
@@ -41,6 +41,22 @@ pub fn name_of(table: &[u8], uid: u32) -> Option<&str> {
     })
 }
 
+/// The number of a group on this host.
+pub(super) fn number_of_group(name: &str) -> Option<u32> {
+    group_of(&std::fs::read("/etc/group").unwrap_or_default(), name)
+}
+
+/// The number of the first group of that name in a table of group(5), whatever else stands there.
+pub fn group_of(table: &[u8], name: &str) -> Option<u32> {
+    table.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        if fields.next()? != name.as_bytes() {
+            return None;
+        }
+        std::str::from_utf8(fields.nth(1)?).ok()?.parse().ok()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +70,12 @@ mod tests {
         {
             assert_eq!(name_of(table, uid), name, "{uid}");
         }
+    }
+
+    #[test]
+    fn a_group_is_found_behind_lines_that_cannot_be_read() {
+        let table = b"caf\xe9:x:5:\nops:x::\nops:x:1001:ann,bob\nops:x:7:\n";
+        assert_eq!(group_of(table, "ops"), Some(1001));
+        assert_eq!((group_of(table, "op"), group_of(table, "x")), (None, None));
     }
 }

@@ -1,8 +1,10 @@
 //! `ledger signers`: those whose signatures are taken.
 
-use super::administer::may_administer;
+use super::administer::may_administer_in;
 use super::error::OpError;
+use super::lock_wait::write_to;
 use super::session::Session;
+use super::transition::Deciding;
 use crate::domain::registry::{AllowedSigners, RegistryBody};
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::PolicyAction;
@@ -19,14 +21,18 @@ pub fn signers_put(
     reason: &Detail,
 ) -> Result<bool, OpError> {
     check(&signers.text)?;
-    let why = Some(reason.as_str());
-    let decision = may_administer(session, PolicyAction::Administer, "the allowed signers", why)?;
     let by = session.by.clone();
-    let mut txn = session.ledger.write(Session::command_id()?, Reach::registry())?;
+    session.load_policy()?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, Reach::registry())?;
+    let at = session.clock.read(txn.now());
+    let mut with = Deciding { by: &by, policy: &mut session.policy, now: at };
+    let (action, why) = (PolicyAction::Administer, Some(reason.as_str()));
+    let decision = may_administer_in(&txn, &mut with, action, "the allowed signers", why)?;
     if txn.allowed_signers()?.as_ref() == Some(signers) {
+        drop(txn);
+        session.ledger.confirm()?;
         return Ok(false);
     }
-    let at = session.clock.read(txn.now());
     let (signers, reason) = (signers.clone(), reason.clone());
     let body = RegistryBody::SignersSet { signers, reason, decision };
     txn.append_registry(&Stamped { at, by, body })?;
@@ -42,7 +48,7 @@ pub fn signers(session: &mut Session) -> Result<Option<AllowedSigners>, OpError>
 
 /// A list is lines of principals, options, a type of key and a key. What it means is for
 /// `ssh-keygen` to say; a file of something else is refused.
-fn check(text: &str) -> Result<(), OpError> {
+pub fn check(text: &str) -> Result<(), OpError> {
     let refused = |message: String| OpError::Usage {
         code: "signers_invalid",
         message,

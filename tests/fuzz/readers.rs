@@ -34,7 +34,7 @@ const WAYS: [&str; 20] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 82] = [
+const READERS: [Row; 85] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -78,7 +78,8 @@ const READERS: [Row; 82] = [
     ("cli/chosen.rs", "read_settings_text(", 1, "config_toml"),
     ("cli/config.rs", "toml::from_str", 1, "config_toml"),
     ("cli/fault.rs", ".lines()", 1, "shown"),
-    ("cli/passwd.rs", "fs::read(", 1, "passwd"),
+    ("cli/ledger/signers.rs", ".lines()", 2, "none: a list of the ledger's own, printed"),
+    ("cli/passwd.rs", "fs::read(", 2, "passwd, group"),
     (
         "cli/policy.rs",
         ".lines()",
@@ -142,9 +143,10 @@ const READERS: [Row; 82] = [
     ("ops/actuator_put.rs", ".lines()", 1, "shown"),
     ("ops/health.rs", "read_document", 1, "health_document"),
     ("ops/health.rs", "read_to_end(", 2, "health_document, signals_document"),
-    ("ops/policy_test.rs", "serde_json::from_str", 1, "stored_policy"),
+    ("ops/ledger_signers.rs", ".lines()", 1, "allowed_signers"),
     ("ops/quickstart.rs", ".lines()", 2, "none: what this very binary printed"),
     ("ops/quickstart.rs", "serde_json::from_slice", 1, "none: what this very binary printed"),
+    ("ops/session.rs", "serde_json::from_str", 1, "stored_policy"),
     ("ops/signals/document.rs", "read_document", 1, "signals_document"),
     ("ops/signals/prometheus.rs", "FromStr for", 1, "prometheus_address"),
     ("ops/signals/prometheus.rs", "read_document", 1, "prometheus_answer"),
@@ -153,6 +155,13 @@ const READERS: [Row; 82] = [
         ".lines()",
         1,
         "none: the first line for people is cut short, and shown escaped",
+    ),
+    (
+        "ops/ssh_keygen.rs",
+        ".lines()",
+        2,
+        "none: names that ssh-keygen printed go back to it, and its exit is believed; its words \
+         are shown",
     ),
     ("ops/stderr.rs", "fs::read(", 1, "shown"),
     ("policy/code.rs", "serde_json::from_str", 1, "stored_policy"),

@@ -29,6 +29,14 @@ const STATUS: [&str; 2] = [
     "SigIgn:\tffffffffffffffff\n",
 ];
 
+const GROUPS: [&str; 2] =
+    ["root:x:0:\nops:x:1001:ann,bob\n", "ops:x:\nops:*:7\ncafé:x:12:\nroot:!:0:ann"];
+
+const SIGNERS: [&str; 2] = [
+    "ann@acme ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA ann\n",
+    "# people\n\nbob@acme,*@ops namespaces=\"scalectl\" sk-ssh-ed25519@openssh.com AAAAGnNr\r\n",
+];
+
 const LOCKS: [&str; 3] = [
     "1: POSIX  ADVISORY  WRITE 42 fe:01:77 120 120\n",
     "1: -> POSIX  ADVISORY  WRITE 42 fe:01:77 0 EOF\n2: FLOCK  ADVISORY  WRITE 7 fe:01:77 0 EOF\n",
@@ -203,6 +211,8 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "mountinfo" => &MOUNTS,
         "proc_status" => &STATUS,
         "proc_locks" => &LOCKS,
+        "group" => &GROUPS,
+        "allowed_signers" => &SIGNERS,
         "machine_id" => &MACHINE,
         "server_address" => &ADDRESSES,
         "service_file" => &SERVICES,

@@ -7,7 +7,7 @@ use scalectl::actuator::locks::holder_in;
 use scalectl::actuator::procfs;
 use scalectl::actuator::signals::ignored_of;
 use scalectl::adapters::local;
-use scalectl::cli::passwd::name_of;
+use scalectl::cli::passwd::{group_of, name_of};
 use scalectl::ledger::mount_type;
 
 fn lines(data: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -117,6 +117,22 @@ pub fn proc_status(data: &[u8]) -> bool {
     }
     assert_eq!(ignored_of(&[b"Name:\t\xe9\xff\n", data].concat()), mask, "a name hides the mask");
     mask != 0
+}
+
+/// `/etc/group`: the third field of the first line of that name that has a number there.
+pub fn group(data: &[u8]) -> bool {
+    let mut is_taken = false;
+    for name in ["ops", "root", ""] {
+        let found = group_of(data, name);
+        let mut numbers = lines(data).filter_map(|line| {
+            let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+            let id = fields.get(2).and_then(|id| number::<u32>(id))?;
+            (fields[0] == name.as_bytes()).then_some(id)
+        });
+        assert_eq!(found, numbers.next(), "{name}");
+        is_taken |= found.is_some();
+    }
+    is_taken
 }
 
 /// `/proc/locks`: whoever is named as the holder has, on its own line, an exclusive lock of a process

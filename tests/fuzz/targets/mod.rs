@@ -23,7 +23,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 40] = [
+pub const ALL: [(&str, Target); 42] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("actuator_request", documents::actuator_request),
@@ -47,6 +47,8 @@ pub const ALL: [(&str, Target); 40] = [
     ("passwd", host::passwd),
     ("mountinfo", host::mountinfo),
     ("proc_status", host::proc_status),
+    ("group", host::group),
+    ("allowed_signers", texts::allowed_signers),
     ("proc_locks", host::proc_locks),
     ("machine_id", host::machine_id),
     ("server_address", server::server_address),

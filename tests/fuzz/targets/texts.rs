@@ -8,6 +8,7 @@ use scalectl::domain::scale::consent::Incident;
 use scalectl::domain::scale::scaling::SignalWord;
 use scalectl::domain::time::{DurationMs, Timestamp};
 use scalectl::ledger::Stream;
+use scalectl::ops::ledger_signers::{SIGNERS_BYTES_MAX, check};
 
 /// Every short text is read as one of these or as none; what is read says the same again.
 pub fn texts(data: &[u8]) -> bool {
@@ -136,5 +137,25 @@ fn digest(text: &str) -> bool {
 fn stream(text: &str) -> bool {
     let Ok(read) = text.parse::<Stream>() else { return false };
     assert_eq!(read.to_string(), text, "a stream has one text");
+    true
+}
+
+/// A list of allowed signers: each line that is no comment has, behind a name, a type of key and
+/// the beginning of every key, which is the length of its type in base 64.
+pub fn allowed_signers(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    if check(text).is_err() {
+        return false;
+    }
+    assert!(text.len() <= SIGNERS_BYTES_MAX && !text.contains('\0'));
+    for line in text.split('\n').map(str::trim) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = (2..words.len()).find(|at| {
+            let kind = words[at - 1].trim_start_matches("sk-");
+            words[*at].starts_with("AAAA")
+                && (kind.starts_with("ssh-") || kind.starts_with("ecdsa-"))
+        });
+        assert!(line.is_empty() || line.starts_with('#') || at.is_some(), "{line:?}");
+    }
     true
 }
