@@ -61,7 +61,7 @@ const PHASES: &[&str] = &[
     "accepted 817 failed 758 failed! 62 observed 95 recovery_pending(unknown) 3090",
     "recovery_pending(unknown)! 313 started 2266 started! 114 succeeded 2806 succeeded! 125",
     "superseded 277 superseded(unconfirmed) 1623 verified(converged) 5321",
-    "verified(failed) 3566 verified(failed)! 928 verified(simulated) 370 withdrawn 1465",
+    "verified(failed) 3566 verified(failed)! 928 verified(simulated) 390 withdrawn 1465",
 ];
 
 /// Every refusal that the model can come to, and how often it is asked so. The others need settings
@@ -70,11 +70,11 @@ const CODES: &[&str] = &[
     "clock_skew 419 cooldown 12 cooldown_unknown 30 fence_expired 105 fence_lost 285 held 55",
     "in_flight 63 in_progress 8036 key_conflict 1200 lease_lost 28 live_key 2110",
     "not_writer 274 others_intent 3 outcome_unknown 17807 quiet_time 4683 reading_differs 192",
-    "reading_missing 3359 retry_later 130 simulated_key 873 stale_revision 5",
-    "stale_unit_revision 86 target_changed 25 waits_behind 137 wrong_state 16014",
+    "reading_missing 3359 retry_later 130 simulated_key 903 stale_revision 5",
+    "stale_unit_revision 86 target_changed 25 waits_behind 137 wrong_state 16044",
 ];
 
-const REPLIES: &[&str] = &["done 35641 late 142 replayed 49321 stale_reading 1090 unchanged 8718"];
+const REPLIES: &[&str] = &["done 35641 late 142 replayed 49381 stale_reading 1090 unchanged 8718"];
 
 #[test]
 fn every_promise_holds_in_every_state_and_the_interesting_ones_are_reached() {

@@ -140,7 +140,10 @@ const SLOTS: [&str; 6] = [
     "host":{"boot_id":"BOOT","pid_namespace":"pid:[1]"}}}"#,
 ];
 
-const SIGNALS: [&str; 4] = [
+const SIGNALS: [&str; 5] = [
+    r#"{"format_version":1,"signals":[{"service":"web","signal":{"name":"depth"},"value":2,
+    "observed_at":"2026-01-01T00:00:00Z"},{"service":"web","signal":{"name":"depth"},"value":3,
+    "observed_at":"2026-01-01T00:00:00Z"}]}"#,
     r#"{"format_version":1,"signals":[{"service":"web","signal":{"name":"depth"},"value":12.5,
     "observed_at":"2026-01-01T00:00:00Z"},{"service":"api","signal":{"name":"cpu"},"value":1,
     "observed_at":"2026-01-01T00:00:00Z"}]}"#,
@@ -175,7 +178,9 @@ const SERVERS: [&str; 5] = [
     "http://user:geheimnis@localhost:9090",
 ];
 
-const OBJECTS: [&str; 2] = [
+const OBJECTS: [&str; 4] = [
+    r#"[null,{"name":"web","uid":"u","resourceVersion":"1"},{},{}]"#,
+    r#"{"metadata":{"name":"web","uid":"u-2","resourceVersion":"1"},"new":1,"new":2}"#,
     r#"{"kind":"Deployment","metadata":{"name":"web","namespace":"prod","uid":"u-1",
     "resourceVersion":"41","generation":3,"annotations":{"scalectl.io/fence":"l/1.2.3"},
     "managedFields":[{"manager":"helm","fieldsV1":{"f:spec":{"f:replicas":{}}}},
