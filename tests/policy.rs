@@ -139,7 +139,7 @@ fn a_forbid_leaves_the_last_word_to_a_colleague_only_if_it_says_so() {
     world.run("scale web=3 --reason x").exits(0);
     let ran = world.run("scale web=2 --key k --reason x").exits(13);
     assert!(ran.stderr.contains("shrink-needs-two refuses scale_down"), "{ran:#?}");
-    world.set("SCALECTL_TEST_USER", "bob:1002");
+    world.be("bob:1002");
     world.run("approval grant web@2 --reason ok").exits(0);
     world.run("scale web=2 --key k --reason x").exits(0);
     // Only a forbid has a last word to leave, and there is one word for it.

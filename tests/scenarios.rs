@@ -122,7 +122,7 @@ impl Stage {
             ["as", actor] => drop(self.world.set("SCALECTL_ACTOR", *actor)),
             ["person", name, uid] => {
                 self.world.set("SCALECTL_ACTOR", *name);
-                self.world.set("SCALECTL_TEST_USER", format!("{name}:{uid}"));
+                self.world.be(&format!("{name}:{uid}"));
             }
             ["script", ..] => {
                 // The calls before have used their lines.

@@ -162,10 +162,10 @@ fn a_number_that_a_simulation_has_used_up_is_not_the_latest() {
     world.run("actuate k2 --simulate").exits(0);
     assert_eq!(world.run("-o name intent show web@latest").exits(0).stdout, "k1\n");
     assert_eq!(world.run("-o name explain web").exits(0).stdout, "k1\n");
-    world.run("intent put web --replicas 6 --key k3 --reason r --dry-run").exits(0);
+    world.run("intent put web --replicas 6 --key simulated --reason r --dry-run").exits(0);
     let listed = world.json("intent list web --unfinished").exits(0);
-    assert!(!listed.stdout.contains("k3"), "a simulation is never under way: {listed:#?}");
-    world.run("actuate k3").exits(0);
+    assert!(!listed.stdout.contains("simulated"), "a simulation is never under way: {listed:#?}");
+    world.run("actuate simulated").exits(0);
 }
 
 #[test]

@@ -47,6 +47,14 @@ impl World {
         }
     }
 
+    /// Whoever runs the suite again.
+    pub(crate) fn be_oneself(&mut self) {
+        self.unset("SCALECTL_TEST_USER");
+        if let Some(address) = self.schema.as_ref().map(OwnSchema::address) {
+            self.set("SCALECTL_LEDGER", address);
+        }
+    }
+
     /// Makes an SSH key and adds it to a list of allowed signers, as `NAME@acme`.
     pub(crate) fn make_key(&self, name: &str, list: &str) {
         use std::io::Write as _;

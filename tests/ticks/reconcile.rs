@@ -231,9 +231,9 @@ fn rule_5_5_what_a_colleague_has_granted_is_carried_out_by_the_next_pass() {
     assert_eq!(fleet.tick("", 55.0), "intent_proposed 3 → 6");
     assert!(fleet.pass("").starts_with("nothing: web@1 waits for a colleague until"));
     fleet.world.run("approval grant web@1 --reason r").exits(12);
-    fleet.world.set("SCALECTL_TEST_USER", "bob:4242");
+    fleet.world.be("bob:4242");
     fleet.world.run("approval grant web@1 --reason r").exits(0);
-    fleet.world.unset("SCALECTL_TEST_USER");
+    fleet.world.be_oneself();
     assert_eq!(fleet.state("web@1"), "accepted");
     assert!(fleet.world.fake_log("calls").is_empty(), "the grant called");
     assert_eq!(fleet.pass(""), "actuate succeeded");
