@@ -18,8 +18,9 @@ use crate::adapters::command;
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How much of what a child says to people is kept.
 const WORDS_BYTES_MAX: u64 = 64 * 1024;
-/// How long the output of a child that has ended may stay open, because a helper of it holds it.
-const HELD_OUTPUT: Duration = Duration::from_secs(1);
+/// How long the output of a child that has ended may stay open, because a helper of it holds it. It
+/// is far less than what a call keeps for its own answer.
+const HELD_OUTPUT: Duration = Duration::from_millis(500);
 /// How often it is looked whether a child has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
 
