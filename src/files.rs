@@ -22,11 +22,26 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let mut bytes = Vec::new();
-    file.take(SETTINGS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    let bytes = bounded(file, SETTINGS_BYTES_MAX)?;
     if bytes.len() as u64 > SETTINGS_BYTES_MAX {
         return Err(io::Error::other("it is larger than 1 MiB"));
     }
+    Ok(bytes)
+}
+
+/// A document that somebody names: `-` is stdin. One byte more than `bytes_max` tells that it is
+/// too long.
+pub fn read_given(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let bytes_max = bytes_max as u64;
+    if path.as_os_str() == "-" {
+        return bounded(io::stdin().lock(), bytes_max);
+    }
+    bounded(File::open(path)?, bytes_max)
+}
+
+fn bounded(from: impl io::Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(bytes_max + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,6 +1,5 @@
 //! A wish that comes as a whole record of the contract.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use super::app::App;
@@ -11,6 +10,7 @@ use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document}
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::{PutForm, PutIntent};
 use crate::domain::scale::intent::IntentRecord;
+use crate::files::read_given;
 use crate::ops::OpError;
 
 /// The wish of the record in a file.
@@ -80,14 +80,7 @@ fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName
 
 /// Reads a document, at most one byte more than may be read of it.
 pub(super) fn read_bounded(file: &std::path::Path) -> Result<Vec<u8>, Fault> {
-    let limit = DOCUMENT_BYTES_MAX as u64 + 1;
-    let mut bytes = Vec::new();
-    let read = if file.as_os_str() == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| {
+    let bytes = read_given(file, DOCUMENT_BYTES_MAX).map_err(|error| {
         Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
     })?;
     if bytes.len() > DOCUMENT_BYTES_MAX {

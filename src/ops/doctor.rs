@@ -125,22 +125,8 @@ fn bindings(session: &mut Session) -> Result<Check, OpError> {
 fn call_files(session: &mut Session) -> Result<Check, OpError> {
     let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
     let found = session.ledger.read()?.executions(&filter)?;
-    let known: BTreeSet<String> = found
-        .iter()
-        .filter_map(|it| match &it.phase {
-            Phase::Started { call } => Some(call.call_id.to_string()),
-            Phase::RecoveryPending { pending } => Some(pending.call.call_id.to_string()),
-            Phase::Proposed { .. }
-            | Phase::Accepted
-            | Phase::Failed { .. }
-            | Phase::Succeeded
-            | Phase::Observed
-            | Phase::Verified { .. }
-            | Phase::Rejected
-            | Phase::Withdrawn
-            | Phase::Superseded { .. } => None,
-        })
-        .collect();
+    let known: BTreeSet<String> =
+        found.iter().filter_map(|it| it.open_call().map(|call| call.call_id.to_string())).collect();
     let files = std::fs::read_dir(session.place.calls_dir()).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     let strange: Vec<String> = names.filter(|name| !known.contains(name)).collect();

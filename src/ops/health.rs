@@ -2,8 +2,6 @@
 //!
 //! Owns the shape of the document. A gate that cannot be read is closed: it never opens by default.
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,6 +9,7 @@ use serde::Deserialize;
 use crate::domain::canonical::{DOCUMENT_BYTES_MAX, read_document};
 use crate::domain::scale::scaling::{SAMPLE_AGE_MAX, SAMPLE_SKEW_MAX};
 use crate::domain::time::Timestamp;
+use crate::files::read_given;
 
 /// The bytes of a document, or why they could not be read.
 pub type Given = Result<Vec<u8>, String>;
@@ -18,16 +17,8 @@ pub type Given = Result<Vec<u8>, String>;
 /// Reads a document that a tick is given, when it is due: `-` is stdin. What cannot be read is no
 /// wrong line: it is a fact that is missing, and the next tick may have it.
 pub fn given(file: &Path) -> Given {
-    // One byte more than is allowed tells that it is too long.
-    let limit = DOCUMENT_BYTES_MAX as u64 + 1;
-    let mut bytes = Vec::new();
-    let read = if file.as_os_str() == "-" {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| format!("reading {}: {error}", file.display()))?;
-    Ok(bytes)
+    read_given(file, DOCUMENT_BYTES_MAX)
+        .map_err(|error| format!("reading {}: {error}", file.display()))
 }
 
 /// Which tick asks.

@@ -2,11 +2,11 @@
 //! true, at most one place takes writes, and the same line again ends it well.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
-use super::cuts::{events, plans, untrue};
+use super::cuts::{Cut, Cuts, events, plans, untrue};
 use super::proxy::{Plan, Proxy};
 use super::with_fake;
+use crate::crash::in_parallel;
 use crate::support::postgres::Cluster;
 use crate::support::{Ran, SERVICE, World};
 
@@ -188,40 +188,20 @@ fn whatever_is_cut_of_a_life_the_answer_is_true_and_it_ends_well() {
         let world = std::sync::Arc::new(world);
         all.extend(plans.into_iter().map(|plan| (world.clone(), what, before, whole, plan)));
     }
-    let count = all.len();
-    let queue = Mutex::new(all.into_iter());
-    let wrong = Mutex::new(Vec::new());
-    let (struck, resolved, unknown) = (Mutex::new(0), Mutex::new(0), Mutex::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap().next();
-                    let Some((world, what, before, whole, plan)) = next else { break };
-                    let run = what.run(&world, Some(plan));
-                    let tell = |why: String| {
-                        wrong.lock().unwrap().push(format!("{what:?}, {plan:?}: {why}"));
-                    };
-                    *struck.lock().unwrap() += usize::from(run.proxy.has_struck());
-                    *unknown.lock().unwrap() += usize::from(run.ran.code == Some(16));
-                    if run.proxy.has_struck() && run.ran.code == Some(0) {
-                        *resolved.lock().unwrap() += 1;
-                    }
-                    let found = match what {
-                        What::Batch => run.untrue_in_batch(),
-                        What::ToServer => None,
-                        What::Line(_) | What::ToFile => untrue(before, whole, &run.world, &run.ran),
-                    };
-                    found.into_iter().for_each(tell);
-                    run.converges(what).into_iter().for_each(tell);
-                }
-            });
-        }
+    let cuts = in_parallel(all, |(world, what, before, whole, plan)| {
+        let run = what.run(&world, Some(plan));
+        let found = match what {
+            What::Batch => run.untrue_in_batch(),
+            What::ToServer => None,
+            What::Line(_) | What::ToFile => untrue(before, whole, &run.world, &run.ran),
+        };
+        let (has_struck, code) = (run.proxy.has_struck(), run.ran.code);
+        let wrong = found.into_iter().chain(run.converges(what));
+        let wrong = wrong.map(|why| format!("{what:?}, {plan:?}: {why}")).collect();
+        Cut { has_struck, is_unknown: code == Some(16), code, wrong }
     });
-    let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    let struck = struck.into_inner().unwrap();
+    let Cuts { count, struck, resolved, unknown } = Cuts::of(&cuts);
     assert!(struck * 10 >= count * 8, "only {struck} of {count} cuts were made");
-    assert!(resolved.into_inner().unwrap() >= 5, "a lost answer is looked into");
-    assert!(unknown.into_inner().unwrap() >= 5, "what cannot be looked into is unknown");
+    assert!(resolved >= 5, "a lost answer is looked into");
+    assert!(unknown >= 5, "what cannot be looked into is unknown");
 }

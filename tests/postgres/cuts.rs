@@ -1,11 +1,11 @@
 //! The connection is cut at the boundary of a message, wherever that is in a scenario: every answer
 //! is true, and the same line again, or the one that the answer names, ends it well.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::proxy::{Fault, Plan, Proxy, Seen, Side};
 use super::{bind_fake, with_fake};
+use crate::crash::in_parallel;
 use crate::support::postgres::Cluster;
 use crate::support::{Ran, World};
 
@@ -147,6 +147,38 @@ pub(super) fn plans(seen: &[Seen], line: &str) -> Vec<Plan> {
     plans
 }
 
+/// What came of one cut.
+pub(super) struct Cut {
+    pub(super) has_struck: bool,
+    pub(super) is_unknown: bool,
+    pub(super) code: Option<i32>,
+    pub(super) wrong: Vec<String>,
+}
+
+/// How many cuts there were, how many were made, and what came of those.
+pub(super) struct Cuts {
+    pub(super) count: usize,
+    pub(super) struck: usize,
+    pub(super) resolved: usize,
+    pub(super) unknown: usize,
+}
+
+impl Cuts {
+    /// Counts them; not one may be wrong.
+    #[track_caller]
+    pub(super) fn of(cuts: &[Cut]) -> Self {
+        let wrong: Vec<&str> = cuts.iter().flat_map(|c| &c.wrong).map(String::as_str).collect();
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cuts.len(), wrong.join("\n"));
+        let count = |is: fn(&Cut) -> bool| cuts.iter().filter(|cut| is(cut)).count();
+        Self {
+            count: cuts.len(),
+            struck: count(|cut| cut.has_struck),
+            resolved: count(|cut| cut.has_struck && cut.code == Some(0)),
+            unknown: count(|cut| cut.is_unknown),
+        }
+    }
+}
+
 #[test]
 fn whatever_is_cut_the_answer_is_true_and_the_step_ends_well() {
     let mut all = Vec::new();
@@ -161,39 +193,19 @@ fn whatever_is_cut_the_answer_is_true_and_the_step_ends_well() {
         let world = std::sync::Arc::new(world);
         all.extend(plans.into_iter().map(|plan| (world.clone(), line, before, whole, plan)));
     }
-    let count = all.len();
-    let queue = Mutex::new(all.into_iter());
-    let wrong = Mutex::new(Vec::new());
-    let (struck, resolved, unknown) = (Mutex::new(0), Mutex::new(0), Mutex::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap().next();
-                    let Some((world, line, before, whole, plan)) = next else { break };
-                    let (copy, proxy, ran) = through(&world, line, Some(plan));
-                    let tell = |why: String| {
-                        wrong.lock().unwrap().push(format!("{line}, {plan:?}: {why}"));
-                    };
-                    *struck.lock().unwrap() += usize::from(proxy.has_struck());
-                    let is_unknown = ran.code == Some(16) && ran.stdout.contains("commit_unknown");
-                    *unknown.lock().unwrap() += usize::from(is_unknown);
-                    if proxy.has_struck() && ran.code == Some(0) {
-                        *resolved.lock().unwrap() += 1;
-                    }
-                    untrue(before, whole, &copy, &ran).into_iter().for_each(tell);
-                    converges(&copy, line).into_iter().for_each(tell);
-                }
-            });
-        }
+    let cuts = in_parallel(all, |(world, line, before, whole, plan)| {
+        let (copy, proxy, ran) = through(&world, line, Some(plan));
+        let (has_struck, code) = (proxy.has_struck(), ran.code);
+        let is_unknown = code == Some(16) && ran.stdout.contains("commit_unknown");
+        let wrong = untrue(before, whole, &copy, &ran).into_iter().chain(converges(&copy, line));
+        let wrong = wrong.map(|why| format!("{line}, {plan:?}: {why}")).collect();
+        Cut { has_struck, is_unknown, code, wrong }
     });
-    let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    let Cuts { count, struck, resolved, unknown } = Cuts::of(&cuts);
     // What a reconnection shifts may leave a number unused, and no more than that.
-    let struck = struck.into_inner().unwrap();
     assert!(struck * 10 >= count * 9, "only {struck} of {count} cuts were made");
-    assert!(resolved.into_inner().unwrap() >= 10, "a lost answer is looked into");
-    assert!(unknown.into_inner().unwrap() >= 5, "what cannot be looked into is unknown");
+    assert!(resolved >= 10, "a lost answer is looked into");
+    assert!(unknown >= 5, "what cannot be looked into is unknown");
 }
 
 #[test]

@@ -231,6 +231,23 @@ impl Execution {
         }
     }
 
+    /// The call whose outcome is still to be told.
+    pub fn open_call(&self) -> Option<&Call> {
+        match &self.phase {
+            Phase::Started { call } => Some(call),
+            Phase::RecoveryPending { pending } => Some(&pending.call),
+            Phase::Proposed { .. }
+            | Phase::Accepted
+            | Phase::Failed { .. }
+            | Phase::Succeeded
+            | Phase::Observed
+            | Phase::Verified { .. }
+            | Phase::Rejected
+            | Phase::Withdrawn
+            | Phase::Superseded { .. } => None,
+        }
+    }
+
     /// When what keeps others from starting may come to its end, where that is known.
     pub fn in_flight_until(&self, now: Timestamp) -> Option<Timestamp> {
         match &self.phase {

@@ -7,12 +7,12 @@ use crate::domain::scale::attempt::{Base, ResultSource};
 use crate::domain::scale::command::Adopt;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Acceptance, NewIntent, Phase, Submitted};
-use crate::domain::scale::gates::{check_mode_of, external, in_flight, moved, registered};
+use crate::domain::scale::gates::{check_mode_of, check_uid, external, in_flight, registered};
 use crate::domain::scale::intent::{IntentWish, minted_intent_id};
 use crate::domain::scale::observation::{ReadingVerdict, Source};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::WishSource;
-use crate::domain::scale::rejection::{Difference, Rejection, TargetPart};
+use crate::domain::scale::rejection::{Difference, Rejection};
 use crate::domain::scale::result::{ActuationResult, Answer, Detail};
 use crate::domain::scale::service::{Binding, Registration};
 use crate::domain::time::DurationMs;
@@ -34,13 +34,7 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &Adopt) -> Result<Decision, Rejectio
         return Ok(nothing(Reply::StaleReading));
     }
     let reading = &ask.reading;
-    moved(
-        registration,
-        TargetPart::Uid,
-        "registered",
-        &bound.target_uid.as_str(),
-        &reading.target_uid.as_str(),
-    )?;
+    check_uid(registration, &bound.target_uid, &reading.target_uid)?;
     check_nobody_in_the_way(draft, ask)?;
     let (min, max) = (registration.min_replicas, registration.max_replicas);
     if !(min..=max).contains(&reading.replicas) {

@@ -7,9 +7,9 @@ use crate::domain::id::{ServiceName, UnitRevision};
 use crate::domain::scale::command::{AuthorityCommand, HandOver};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::Phase;
-use crate::domain::scale::gates::{moved, registered};
+use crate::domain::scale::gates::{check_uid, registered};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
-use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
 use crate::domain::time::Timestamp;
@@ -114,13 +114,7 @@ fn baseline(
     match &ask.reading {
         Some((_, serial)) if *serial != draft.state.head.reading_serial => Ok(None),
         Some((reading, _)) => {
-            moved(
-                registration,
-                TargetPart::Uid,
-                "registered",
-                &bound.target_uid.as_str(),
-                &reading.target_uid.as_str(),
-            )?;
+            check_uid(registration, &bound.target_uid, &reading.target_uid)?;
             Ok(Some(Binding::from(reading)))
         }
         None if becomes_ours => {

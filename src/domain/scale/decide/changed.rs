@@ -5,7 +5,7 @@
 
 use crate::domain::id::Replicas;
 use crate::domain::scale::attempt::{Base, Call};
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::service::TargetMatch;
@@ -31,25 +31,8 @@ pub fn is_partly_applied(execution: &Execution, result: &ActuationResult) -> boo
         return true;
     }
     let is_other =
-        |count| !open_call(execution).is_some_and(|c| is_count_before(execution, c, count));
+        |count| !execution.open_call().is_some_and(|c| is_count_before(execution, c, count));
     !says(&NOTHING_DONE) && result.observed_replicas().is_some_and(is_other)
-}
-
-/// The call whose outcome is still to be told.
-pub(super) fn open_call(execution: &Execution) -> Option<&Call> {
-    match &execution.phase {
-        Phase::Started { call } => Some(call),
-        Phase::RecoveryPending { pending } => Some(&pending.call),
-        Phase::Proposed { .. }
-        | Phase::Accepted
-        | Phase::Failed { .. }
-        | Phase::Succeeded
-        | Phase::Observed
-        | Phase::Verified { .. }
-        | Phase::Rejected
-        | Phase::Withdrawn
-        | Phase::Superseded { .. } => None,
-    }
 }
 
 /// What may be called the base of an attempt: one that followed an unknown attempt may have found

@@ -1,6 +1,6 @@
 //! What became of a call: results, losses, and the proofs of its end.
 
-use super::changed::{MISMATCH, is_partly_applied, is_untouched, open_call};
+use super::changed::{MISMATCH, is_partly_applied, is_untouched};
 use super::{Decision, Draft, Reply, in_progress, replayed, unchanged, wrong_state};
 use crate::domain::id::{
     AttemptNumber, ErrorCode, ExecutionKey, LeaseInstanceId, Replicas, TargetResourceVersion,
@@ -120,7 +120,7 @@ fn lost_again(
 /// The call that is open, if it is the one that ended. A result under an older attempt, or under a
 /// lease that another has replaced, is late; under a lease that has only run out it is not.
 fn own_call<'e>(execution: &'e Execution, ended: &EndedCall<'_>) -> Option<&'e Call> {
-    let call = open_call(execution)?;
+    let call = execution.open_call()?;
     let is_replaced = execution
         .lease
         .as_ref()

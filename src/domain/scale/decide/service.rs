@@ -5,10 +5,10 @@ use crate::domain::id::{AuthorizationId, ServiceName, TargetUid, UnitRevision};
 use crate::domain::scale::command::RegisterService;
 use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::event::EventBody;
-use crate::domain::scale::gates::{moved, registered};
+use crate::domain::scale::gates::{check_uid, registered};
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
-use crate::domain::scale::rejection::{Rejection, TargetPart};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
 
 pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decision, Rejection> {
@@ -158,13 +158,9 @@ fn check_same_uid(
         && existing.runtime_id == wanted.runtime_id
         && existing.workload_id == wanted.workload_id;
     match (&draft.state.head.binding, binding) {
-        (Some(bound), Some(binding)) if is_same_name => moved(
-            existing,
-            TargetPart::Uid,
-            "registered",
-            &bound.target_uid.as_str(),
-            &binding.target_uid.as_str(),
-        ),
+        (Some(bound), Some(binding)) if is_same_name => {
+            check_uid(existing, &bound.target_uid, &binding.target_uid)
+        }
         (Some(_) | None, _) => Ok(()),
     }
 }
@@ -232,13 +228,7 @@ pub(super) fn bind(
         return if same_uid { Ok(unchanged()) } else { stale() };
     }
     if !same_uid && accept_uid != Some(&reading.target_uid) {
-        moved(
-            registration,
-            TargetPart::Uid,
-            "registered",
-            &bound.target_uid.as_str(),
-            &reading.target_uid.as_str(),
-        )?;
+        check_uid(registration, &bound.target_uid, &reading.target_uid)?;
     }
     let mut events = Vec::new();
     if !same_uid {

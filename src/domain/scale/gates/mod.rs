@@ -19,7 +19,7 @@ use super::policy::PolicyAnswer;
 use super::rejection::{Rejection, TargetPart};
 use super::service::{Binding, CLOCK_SKEW_MAX, COUNT_AGE_MAX, Registration};
 use super::state::{ServiceHead, ServiceState};
-use crate::domain::id::{ControllerId, Replicas, ServiceName};
+use crate::domain::id::{ControllerId, Replicas, ServiceName, TargetUid};
 use crate::domain::time::Timestamp;
 
 /// The fifteen gates of the design, section 4.
@@ -247,6 +247,15 @@ pub(in crate::domain::scale) fn moved<T: PartialEq + std::fmt::Display>(
         expected: expected.to_string(),
         actual: actual.to_string(),
     })
+}
+
+/// Refuses an object that is not the registered one.
+pub(in crate::domain::scale) fn check_uid(
+    registration: &Registration,
+    bound: &TargetUid,
+    found: &TargetUid,
+) -> Result<(), Rejection> {
+    moved(registration, TargetPart::Uid, "registered", &bound.as_str(), &found.as_str())
 }
 
 pub(in crate::domain::scale) fn check_mode_of(
