@@ -16,11 +16,9 @@ use super::scale::wish_of;
 use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::{AuthorizationId, Replicas};
-use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
+use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, OpenAuthorization, Unauthorized};
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ops::break_glass::{
-    Glass, GlassRequest, authorize, glass_named, review, revoke, unreviewed,
-};
+use crate::ops::break_glass::{GlassRequest, authorize, glass_named, review, revoke, unreviewed};
 
 pub(super) const NOUN: Noun = Noun {
     name: "break-glass",
@@ -168,7 +166,8 @@ fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
     let session = app.session()?;
     // The count that it is given for is what runs now, where this host can say.
     if let Err(error) = session.refresh_binding(&request.service) {
-        session.notice("count_not_read", format!("the target could not be read: {error}"));
+        let why = error.unread()?;
+        session.notice("count_not_read", format!("the target could not be read: {why}"));
     }
     let glass = authorize(session, &request)?;
     let now = session.now();
@@ -177,21 +176,21 @@ fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
     Ok(answer)
 }
 
-fn view_of(glass: &Glass, now: Timestamp) -> Value {
+fn view_of(glass: &OpenAuthorization, now: Timestamp) -> Value {
     json!({
-        "authorization": glass.open.authorization,
-        "given_by": glass.open.by,
-        "given_at": glass.open.at,
-        "uses": glass.open.uses,
-        "revoked_at": glass.open.revoked_at,
-        "over": glass.open.over(now).map(Unauthorized::as_str),
+        "authorization": glass.authorization,
+        "given_by": glass.by,
+        "given_at": glass.at,
+        "uses": glass.uses,
+        "revoked_at": glass.revoked_at,
+        "over": glass.over(now).map(Unauthorized::as_str),
     })
 }
 
-fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
-    let it = &glass.open.authorization;
+fn shown(answer: Answer, glass: &OpenAuthorization, now: Timestamp) -> Answer {
+    let it = &glass.authorization;
     let from = it.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let over = glass.open.over(now);
+    let over = glass.over(now);
     let state =
         over.map_or_else(|| format!("open until {}", it.until), |why| why.as_str().to_owned());
     let mut answer = answer
@@ -203,11 +202,7 @@ fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
         ))
         .line(format!("  incident      {}", it.incident))
         .line(format!("  reason        {}", it.reason.as_str()))
-        .line(format!(
-            "  given by      {} (claim) · {}",
-            glass.open.by.actor,
-            known_as(&glass.open.by)
-        ))
+        .line(format!("  given by      {} (claim) · {}", glass.by.actor, known_as(&glass.by)))
         .line("  passes        policy, approval, cooldown, hold".to_owned())
         .line("  never passes  target uid, bounds, mode, lease, revision, readings".to_owned());
     if let Some(max) = it.raises_max_to {
@@ -216,10 +211,10 @@ fn shown(answer: Answer, glass: &Glass, now: Timestamp) -> Answer {
     if it.attests_not_drained {
         answer = answer.line("  attests       what is not drained may lose its work".to_owned());
     }
-    if glass.open.by.signed_by.is_none() {
+    if glass.by.signed_by.is_none() {
         answer = answer.line("  signed        no".to_owned());
     }
-    for key in &glass.open.uses {
+    for key in &glass.uses {
         answer = answer.line(format!("  used for      {key}"));
     }
     answer.line(format!(
@@ -263,8 +258,8 @@ fn list(app: &mut App, check: bool) -> Outcome {
     };
     let mut rows = Vec::new();
     for glass in &found {
-        let it = &glass.open.authorization;
-        let state = match glass.open.over(now) {
+        let it = &glass.authorization;
+        let state = match glass.over(now) {
             None => "open",
             Some(Unauthorized::Revoked) => "revoked",
             Some(Unauthorized::UsedUp) => "used",
@@ -274,9 +269,9 @@ fn list(app: &mut App, check: bool) -> Outcome {
             Cell::new(&it.authorization_id),
             Cell::new(&it.service),
             Cell::new(it.desired_replicas),
-            Cell::new(format!("{}/{}", glass.open.uses.len(), it.max_uses)),
+            Cell::new(format!("{}/{}", glass.uses.len(), it.max_uses)),
             Cell::new(state).tone(Tone::Warn),
-            Cell::new(&glass.open.by.actor),
+            Cell::new(&glass.by.actor),
             Cell::new(&it.incident),
             Cell::new(it.reason.as_str()),
         ]);

@@ -47,9 +47,9 @@ pub fn read_for_answer(session: &mut Session, key: &ExecutionKey) -> Result<bool
     };
     match session.refresh_binding(&execution.intent.service) {
         Ok(found) => Ok(found.is_some()),
-        Err(error @ OpError::Interrupted { .. }) => Err(error),
         Err(error) => {
-            session.notice("count_not_read", format!("{actuator} could not read it: {error}"));
+            let why = error.unread()?;
+            session.notice("count_not_read", format!("{actuator} could not read it: {why}"));
             Ok(false)
         }
     }

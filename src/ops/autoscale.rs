@@ -182,12 +182,10 @@ impl Seen {
 
     fn counted(replicas: Replicas, ready: Option<Replicas>, state: &ServiceState) -> Self {
         let head = &state.head;
-        let read_at = head.binding.as_ref().map(|binding| binding.read_at);
-        let observed = read_at.map(|read_at| Observed {
+        let observed = head.binding.as_ref().map(|_| Observed {
             replicas,
             // Some are declared, and none of them is there.
             is_down: replicas > Replicas::MIN && ready == Some(Replicas::MIN),
-            read_at,
             began_after_serial: head.reading_serial,
         });
         Self { observed, why: None }
@@ -259,7 +257,7 @@ impl Session {
             Ok(None) => {
                 Ok((self.load_service(service)?, Seen::nothing("its actuator cannot read")))
             }
-            Err(error) => Ok((self.load_service(service)?, Seen::nothing(unread(error)?))),
+            Err(error) => Ok((self.load_service(service)?, Seen::nothing(error.unread()?))),
         }
     }
 
@@ -305,17 +303,6 @@ impl Session {
         let decided =
             self.with_context(state, None, |context| decide(state, &command, context, now))?;
         Ok(decided?.evaluation.map(|it| *it))
-    }
-}
-
-/// Why a target could not be read; the ledger's own failures are not the target's.
-fn unread(error: OpError) -> Result<String, OpError> {
-    match error {
-        OpError::Rejected { .. }
-        | OpError::Actuator { .. }
-        | OpError::Binding(_)
-        | OpError::ActuatorChanged { .. } => Ok(error.to_string()),
-        error => Err(error),
     }
 }
 

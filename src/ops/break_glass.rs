@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpError;
 use super::ids::mint;
+use super::lock_wait::write_to;
 use super::session::Session;
 use super::signing::{Sealed, sign};
 use super::transition::{Decided, Deciding, Undecided, decide_in};
@@ -45,23 +46,15 @@ pub struct GlassRequest {
     pub key: Option<ExecutionKey>,
 }
 
-/// An authorization with its service.
-pub struct Glass {
-    /// The authorization.
-    pub open: OpenAuthorization,
-    /// The service.
-    pub head: ServiceHead,
-}
-
 /// Permits to break the glass, and raises the upper bound under it, in one transaction.
-pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<Glass, OpError> {
+pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<OpenAuthorization, OpError> {
     let id = id_of(ask.key.as_ref())?;
     session.load_policy()?;
     let service = &ask.service;
     let sealed = sign_authorization(session, ask, &id)?;
     let reach = if ask.raises_max { Reach::registration(service) } else { Reach::service(service) };
     let reach = session.counting(reach);
-    let mut txn = session.ledger.write(Session::command_id()?, reach)?;
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, reach)?;
     let now = session.clock.read(txn.now());
     let by = sealed.by(&session.by);
     let mut with = Deciding { by: &by, policy: &mut session.policy, now };
@@ -87,15 +80,17 @@ pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<Glass, OpE
     match raised {
         Ok(Decided { state, events, .. }) => {
             // There already: nothing was written.
-            if !events.is_empty() {
+            if events.is_empty() {
+                drop(txn);
+                session.ledger.confirm()?;
+            } else {
                 let _committed = txn.commit()?;
                 session.recorded = true;
             }
-            let head = state.head;
-            let open = head.authorizations.get(&id).cloned().ok_or_else(|| OpError::Internal {
+            let given = state.head.authorizations.get(&id).cloned();
+            given.ok_or_else(|| OpError::Internal {
                 what: format!("{id} was given and is not there"),
-            })?;
-            Ok(Glass { open, head })
+            })
         }
         Err(Undecided::Refused(mut refused)) => {
             drop(txn);
@@ -168,25 +163,23 @@ fn id_of(key: Option<&ExecutionKey>) -> Result<AuthorizationId, OpError> {
 }
 
 /// The authorizations that nobody has reviewed, the oldest first.
-pub fn unreviewed(session: &mut Session) -> Result<Vec<Glass>, OpError> {
+pub fn unreviewed(session: &mut Session) -> Result<Vec<OpenAuthorization>, OpError> {
     let heads = session.ledger.read()?.service_heads()?;
-    let mut found: Vec<Glass> = heads
-        .into_iter()
-        .flat_map(|(_, head)| {
-            let all: Vec<OpenAuthorization> = head.authorizations.values().cloned().collect();
-            all.into_iter().map(move |open| Glass { open, head: head.clone() })
-        })
-        .collect();
-    found.sort_by_key(|glass| (glass.open.at, glass.open.authorization.authorization_id.clone()));
+    let mut found: Vec<OpenAuthorization> =
+        heads.into_iter().flat_map(|(_, head)| head.authorizations.into_values()).collect();
+    found.sort_by_key(|open| (open.at, open.authorization.authorization_id.clone()));
     Ok(found)
 }
 
 /// The authorization of that name, where nobody has reviewed it.
-pub fn glass_named(session: &mut Session, id: &AuthorizationId) -> Result<Glass, OpError> {
+pub fn glass_named(
+    session: &mut Session,
+    id: &AuthorizationId,
+) -> Result<OpenAuthorization, OpError> {
     let found = unreviewed(session)?;
     found
         .into_iter()
-        .find(|glass| glass.open.authorization.authorization_id == *id)
+        .find(|glass| glass.authorization.authorization_id == *id)
         .ok_or_else(|| Rejection::NoSuchAuthorization { authorization_id: id.clone() }.into())
 }
 
@@ -196,7 +189,7 @@ pub fn revoke(
     id: &AuthorizationId,
     reason: &Detail,
 ) -> Result<bool, OpError> {
-    let service = glass_named(session, id)?.open.authorization.service;
+    let service = glass_named(session, id)?.authorization.service;
     let (named, authorization_id) = (service.clone(), id.clone());
     let reason = reason.clone();
     let command =
@@ -212,9 +205,9 @@ pub fn review(
     sign_with: Option<&Path>,
 ) -> Result<(), OpError> {
     let glass = glass_named(session, id)?;
-    let service = glass.open.authorization.service.clone();
+    let service = glass.authorization.service.clone();
     let ledger_id = session.ledger.identity().ledger_id.clone();
-    let act = SignedAct::review(&ledger_id, &glass.open.authorization, reason);
+    let act = SignedAct::review(&ledger_id, &glass.authorization, reason);
     let sealed = match sign_with {
         Some(key) => sign(session, &service, key, &act.content(), id.as_str())?,
         None => Sealed::default(),

@@ -155,6 +155,18 @@ impl OpError {
         Self::Usage { code, message: message.into(), hint: None }
     }
 
+    /// Why a target could not be read. What is not the target's own, such as a failure of the
+    /// ledger or a signal, stays an error.
+    pub(crate) fn unread(self) -> Result<String, Self> {
+        match self {
+            Self::Rejected { .. }
+            | Self::Actuator { .. }
+            | Self::Binding(_)
+            | Self::ActuatorChanged { .. } => Ok(self.to_string()),
+            error => Err(error),
+        }
+    }
+
     /// Whether the rest of many must wait: a signal asked for it, or a commit failed, and nobody
     /// knows whether it is durable.
     pub fn ends_all(&self) -> bool {

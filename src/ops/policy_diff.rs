@@ -206,6 +206,9 @@ fn said(
     if answer.allowed {
         return (Said::Allowed, answer.rules);
     }
+    if !answer.leaves_to_a_colleague() {
+        return (Said::Denied, answer.rules);
+    }
     let asked = gate.answer(&PolicyQuery { action: PolicyAction::Propose, ..query.clone() });
     if asked.allowed { (Said::Proposed, asked.rules) } else { (Said::Denied, answer.rules) }
 }

@@ -123,7 +123,7 @@ fn run<'a>(
         current_dir: None,
     };
     let captured = process::run(&spec, stdin.as_bytes(), &Limits::within(TIMEOUT), &mut Unwatched);
-    captured.map_err(|error| match error {
+    let captured = captured.map_err(|error| match error {
         crate::actuator::error::SpawnError::Interrupted { signal, .. } => {
             OpError::Interrupted { signal, key: None }
         }
@@ -132,7 +132,21 @@ fn run<'a>(
             message: format!("signatures are made and checked by ssh-keygen: {error}"),
             hint: Some("install OpenSSH's client, or let it be found in PATH".to_owned()),
         },
-    })
+    })?;
+    let failed = |what: String| OpError::Usage {
+        code: "ssh_keygen_failed",
+        message: format!("ssh-keygen gave no answer: {what}"),
+        hint: Some("run this same line again".to_owned()),
+    };
+    // Only its own exit says anything of a signature.
+    match captured.end {
+        ChildEnd::Exited(_) => Ok(captured),
+        ChildEnd::Interrupted(signal) => Err(OpError::Interrupted { signal, key: None }),
+        ChildEnd::Signalled(signal) => Err(failed(format!("signal {signal} ended it"))),
+        ChildEnd::TimedOut | ChildEnd::Stopped => {
+            Err(failed(format!("it was not done within {TIMEOUT}")))
+        }
+    }
 }
 
 fn is_good(captured: &Captured) -> bool {
@@ -144,11 +158,10 @@ fn problem(captured: &Captured) -> String {
     let text = String::from_utf8_lossy(&captured.stderr);
     let said: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
-    match (captured.end, said.is_empty()) {
-        (ChildEnd::TimedOut, _) => format!("ssh-keygen was not done within {TIMEOUT}"),
-        (_, true) => "ssh-keygen says no, and not why".to_owned(),
-        (_, false) => format!("ssh-keygen says: {}", said.join("; ")),
+    if said.is_empty() {
+        return "ssh-keygen says no, and not why".to_owned();
     }
+    format!("ssh-keygen says: {}", said.join("; "))
 }
 
 /// The files that it reads. Gone when they are dropped.

@@ -50,6 +50,21 @@ fn without_a_terminal_the_line_says_it_or_nothing_is_written() {
     assert_eq!(world.fake_log("effects").len(), 1);
 }
 
+/// A signal while the target is read ends the line; it is no target that could not be read.
+#[test]
+fn whoever_is_asked_to_end_gives_no_authorization() {
+    let world = two_persons(World::new());
+    let before = world.events();
+    std::fs::write(world.fake_dir().join("on-inspect"), "touch asked\nsleep 20\n").unwrap();
+    let mut child = world.start("break-glass authorize web=3 --incident INC-1 --reason r");
+    world.until("the target is read", || world.fake_dir().join("asked").exists());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(world.events(), before);
+    world.run("break-glass list --check").exits(0);
+}
+
 #[test]
 fn what_broke_the_glass_is_durable_before_it_is_used_and_once() {
     let world = two_persons(World::new());

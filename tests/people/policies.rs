@@ -110,6 +110,16 @@ fn what_another_policy_would_change_is_told_before_it_holds() {
     let shown = world.run("policy diff strict.cedar").exits(26);
     assert!(shown.stdout.contains("web 5 → 2"), "{shown:#?}");
     assert_eq!(world.events(), before, "nothing is written");
+    // A forbid that leaves no last word is final, as the gate has it.
+    let all = "@id(\"all\") permit (principal, action, resource);\n";
+    let never = "@id(\"no\") forbid (principal, action == Action::\"scale_down\", resource);\n";
+    world.write("final.cedar", format!("{all}{never}"));
+    let ran = world.json("policy diff final.cedar").exits(26);
+    let of = |at: &str| ran.at(at);
+    assert_eq!(
+        (of("/decisions/0/before"), of("/decisions/0/after")),
+        ("proposed".into(), "denied".into())
+    );
     // The line that it suggests is refused once another policy holds.
     let digest = ran.at("/digests/before");
     hold(&world, ADMIN);

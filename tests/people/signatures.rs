@@ -94,6 +94,45 @@ fn who_is_not_on_the_list_or_not_any_more_or_for_something_else_is_refused() {
     assert_eq!(world.json("verify").exits(0).at("/signatures"), 1);
 }
 
+/// Puts a program in the place of ssh-keygen, from here on.
+fn stand_in(world: &mut World, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let program = world.write("bin/ssh-keygen", format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let bin = program.parent().unwrap().to_str().unwrap().to_owned();
+    world.set("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin"));
+}
+
+/// Only what ssh-keygen says with its exit is said of a signature.
+#[test]
+fn a_child_that_was_killed_says_nothing_of_a_signature() {
+    let mut world = signed_world("");
+    world.run(ASK).exits(13);
+    world.be("lead:1002");
+    world.run(&format!("{GRANT} --sign-with anna")).exits(0);
+    let refusals = |world: &World| {
+        let log = world.json("log --event refused --limit 1000").exits(0);
+        log.at("/events").as_array().unwrap().len()
+    };
+    let before = refusals(&world);
+    stand_in(&mut world, "kill -KILL $$");
+    let ran = world.json("verify").exits(0);
+    assert_eq!(ran.at("/signatures"), 0);
+    assert_eq!(ran.at("/warnings/0/code"), "signatures_not_checked", "{ran:#?}");
+    assert!(ran.stdout.contains("signal 9 ended it"), "{ran:#?}");
+    let line = "break-glass authorize web=3 --incident INC-1 --reason r --sign-with anna";
+    assert_eq!(world.json(line).exits(2).at("/error/code"), "ssh_keygen_failed");
+    assert_eq!(refusals(&world), before, "a refusal was kept");
+    // Whoever is asked to end while it works has refused nothing.
+    stand_in(&mut world, "touch \"$HOME/asked\"; sleep 20");
+    let mut child = world.start(line);
+    world.until("it is asked", || world.path("asked").exists());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(refusals(&world), before, "a refusal was kept");
+}
+
 /// A list that a later one has replaced was the list of its time; a key that has expired was good.
 #[test]
 fn a_signature_is_held_against_the_list_of_its_time() {

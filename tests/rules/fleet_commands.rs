@@ -111,7 +111,6 @@ impl World {
         let observed = Observed {
             replicas: count(self.target.replicas),
             is_down: words.has("down"),
-            read_at: self.now,
             began_after_serial: self.serial(words),
         };
         AuthorityCommand::Tick(Tick {

@@ -89,7 +89,7 @@ pub(super) fn broken(
     confirm(args, &request, &head, app, out)?;
     let session = app.session()?;
     let glass = authorize(session, &request)?;
-    let id = glass.open.authorization.authorization_id;
+    let id = glass.authorization.authorization_id;
     out.progress(&format!("  audit {id} is durable"));
     Ok(PutIntent { authorization: Some(id), ..put })
 }

@@ -95,13 +95,7 @@ impl Session {
         }
         let read = match self.refresh_binding(service) {
             Ok(read) => read,
-            Err(
-                error @ (OpError::Rejected { .. }
-                | OpError::Actuator { .. }
-                | OpError::Binding(_)
-                | OpError::ActuatorChanged { .. }),
-            ) => return Ok(Choice::Blind(format!("unobserved: {error}"))),
-            Err(error) => return Err(error),
+            Err(error) => return Ok(Choice::Blind(format!("unobserved: {}", error.unread()?))),
         };
         let Some((reading, _)) = read else {
             return Ok(Choice::Blind("unobserved: its actuator cannot read".to_owned()));

@@ -209,8 +209,6 @@ pub struct Observed {
     pub replicas: Replicas,
     /// Whether it is meant to run, and none of it does.
     pub is_down: bool,
-    /// When it was read.
-    pub read_at: Timestamp,
     /// The serial of the service before it was read.
     pub began_after_serial: u64,
 }

@@ -319,10 +319,6 @@ impl Ask<'_> {
                 };
                 (answer, Err(refusal))
             }
-            // What could not be evaluated is left to nobody: a rule of the policy is broken.
-            Pass::Approved(_) | Pass::Nothing if !answer.errors.is_empty() => {
-                self.checked_answer(answer, str::to_owned)
-            }
             Pass::Approved(approval) if answer.leaves_to_a_colleague() => {
                 let asked = ask(PolicyAction::Propose, self.proposer);
                 let agreed = ask(PolicyAction::Approve, &approval.by);
