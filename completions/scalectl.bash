@@ -247,6 +247,9 @@ _scalectl() {
             scalectl__subcmd__policy,diff)
                 cmd="scalectl__subcmd__policy__subcmd__diff"
                 ;;
+            scalectl__subcmd__policy,lint)
+                cmd="scalectl__subcmd__policy__subcmd__lint"
+                ;;
             scalectl__subcmd__policy,put)
                 cmd="scalectl__subcmd__policy__subcmd__put"
                 ;;
@@ -3282,7 +3285,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__policy)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show diff test template"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show diff lint test template"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3330,6 +3333,44 @@ _scalectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__policy__subcmd__lint)
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

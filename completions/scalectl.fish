@@ -51,7 +51,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "batch" -d 'Many k
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind, mode, retire'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, diff, test, template'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, diff, lint, test, template'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "approval" -d 'Wishes that wait for a colleague: list, show, grant, deny'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "break-glass" -d 'Pass policy once in an emergency, and review it afterwards'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "hold" -d 'Let nothing but a broken glass change the count of a service for a time'
@@ -626,20 +626,21 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from retire" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "put" -d 'Check a policy and let it hold from now on'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "show" -d 'Show the policy that holds'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "diff" -d 'What another policy would change: its rules, and answers to what was asked lately'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "test" -d 'Ask the policy about a wish, and see every rule'
-complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff test template" -f -a "template" -d 'Print a policy to start from'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "put" -d 'Check a policy and let it hold from now on'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "show" -d 'Show the policy that holds'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "diff" -d 'What another policy would change: its rules, and answers to what was asked lately'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "lint" -d 'Check a policy without a ledger: 2 invalid, 26 valid and most likely not meant'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "test" -d 'Ask the policy about a wish, and see every rule'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and not __fish_seen_subcommand_from put show diff lint test template" -f -a "template" -d 'Print a policy to start from'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l expect-digest -d 'The digest that you believe holds, or its beginning; empty for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -671,6 +672,15 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l action -d 'Another action than the ones that the change asks for' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l current -d 'The count to take for the current one' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand policy; and __fish_seen_subcommand_from test" -l os-user -d 'The operating system\'s user to ask for' -r

@@ -11,6 +11,7 @@ mod journeys;
 mod policies;
 mod recipe;
 mod signatures;
+mod upon;
 
 use crate::support::World;
 

@@ -4,18 +4,24 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
 use super::app::App;
+use super::approval::known_as;
 use super::args::may_resume;
 use super::fault::Fault;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
-use super::{plan, view};
+use super::problem::ProblemContext;
+use super::{plan, upon, view};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::policy::PolicyAction;
+use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
 use crate::ops::{OpError, Session};
+use crate::policy::lint::that_may_permit;
 
 pub(super) const NOUN: Noun = Noun {
     name: "explain",
@@ -62,12 +68,21 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
     let events = session.ledger.read()?.events(&filter)?;
     let call = call_text(session, &execution);
-    let known = known(&execution, now, call);
-    let ways = ways_out(&execution, now);
+    let mut known = known(&execution, now, call);
+    let c = ProblemContext { now, ..app.problem_context() };
+    let session = app.session()?;
+    known.extend(consent(session, &state.head, &execution, now)?);
+    let service = execution.intent.service.clone();
+    let facts = upon::all(session, &service, &state.head, &c)?;
+    let ways: Vec<(String, String)> = ways_out(&execution, now)
+        .into_iter()
+        .map(|(line, why)| (upon::on_this_ledger(&line, &c), why))
+        .collect();
     let mut answer = Answer::ok()
         .whole_noun("execution", view::execution(&execution))
         .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
         .noun("known", &json!(known))
+        .noun("facts", &facts.iter().map(upon::Fact::view).collect::<Vec<_>>())
         .noun("ways_out", &ways)
         .name(key.as_str())
         .line(view::headline(&execution))
@@ -80,6 +95,10 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     for (label, text) in &known {
         answer = answer.line(format!("  {label:<13} {text}"));
     }
+    answer = answer.line(String::new()).line(format!("Upon {service}"));
+    for line in facts.iter().flat_map(upon::Fact::lines) {
+        answer = answer.line(line);
+    }
     if !ways.is_empty() {
         answer = answer.line(String::new()).line("Ways out");
         for (number, (command, why)) in ways.iter().enumerate() {
@@ -88,6 +107,62 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
     answer.current = view::current(&state.head);
     Ok(answer)
+}
+
+/// Whose word the wish rests on, beside that of whoever made it, and who may still say it.
+fn consent(
+    session: &mut Session,
+    head: &ServiceHead,
+    execution: &Execution,
+    now: Timestamp,
+) -> Result<Vec<(&'static str, String)>, Fault> {
+    let mut known = Vec::new();
+    let made_by = match execution.intent.source {
+        WishSource::Cli | WishSource::Gateway => None,
+        WishSource::Override => Some("override set: a person has pinned the count"),
+        WishSource::Adopt => {
+            Some("adopt: a person took what ran for what is wished; nobody was called")
+        }
+        WishSource::Autoscaler => Some("autoscale: a tick followed a sample"),
+        WishSource::Reconciler => Some("reconcile: a tick brought the count back"),
+    };
+    known.extend(made_by.map(|text| ("made by", text.to_owned())));
+    if let Some(approval) = execution.approval() {
+        let (actor, reason) = (&approval.by.actor, approval.reason.as_str());
+        known.push(("approved by", format!("{actor} ({}): {reason}", known_as(&approval.by))));
+    }
+    if let Some(id) = execution.authorization_id() {
+        let review = if head.authorizations.contains_key(id) { "not reviewed" } else { "reviewed" };
+        known.push(("passed by", format!("broken glass {id}, {review}")));
+    }
+    let Phase::Proposed { until } = &execution.phase else {
+        return Ok(known);
+    };
+    if let Some(asked) = &execution.asked {
+        let rules: Vec<&str> = asked.refused.rules.iter().map(|rule| rule.id.as_str()).collect();
+        let action = asked.refused.action.as_str();
+        known.push((
+            "asked because",
+            if rules.is_empty() {
+                format!("no rule permits {action}")
+            } else {
+                format!("rule {} forbids {action}", rules.join(", "))
+            },
+        ));
+        known.push(("holds", format!("only while the count is {}", asked.base)));
+    }
+    let over = if *until <= now { "over since" } else { "open until" };
+    known.push((over, format!("{until} ({})", until.apart(now))));
+    if let Some(policy) = session.stored_policy()? {
+        let rules = that_may_permit(&policy, PolicyAction::Approve).map_err(OpError::from)?;
+        let rules = if rules.is_empty() {
+            "nobody: no rule permits approve".to_owned()
+        } else {
+            format!("another person, whom policy permits approve: {}", rules.join(", "))
+        };
+        known.push(("may answer", rules));
+    }
+    Ok(known)
 }
 
 fn known(
@@ -224,10 +299,23 @@ fn ways_out(execution: &Execution, now: Timestamp) -> Vec<(String, String)> {
         Phase::Succeeded | Phase::Observed => {
             vec![way(format!("scalectl observe {name} --wait"), "confirm it")]
         }
-        Phase::Proposed { .. }
-        | Phase::Verified { .. }
-        | Phase::Rejected
-        | Phase::Withdrawn
-        | Phase::Superseded { .. } => Vec::new(),
+        Phase::Proposed { until } if now < *until => vec![
+            way(
+                format!("scalectl approval show {name}"),
+                "what is asked, and whether you may answer",
+            ),
+            way(format!("scalectl approval grant {name} --reason TEXT"), "another person agrees"),
+            way(
+                format!("scalectl approval deny {name} --reason TEXT"),
+                "another person refuses, for good",
+            ),
+            way(format!("scalectl intent withdraw {name}"), "take it back"),
+        ],
+        Phase::Proposed { .. } => {
+            vec![way(format!("scalectl intent withdraw {name}"), "nobody answered in time")]
+        }
+        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
+            Vec::new()
+        }
     }
 }

@@ -17,6 +17,7 @@ pub mod passwd;
 mod record;
 mod ticks;
 mod unwell;
+mod upon;
 mod view;
 mod wish;
 

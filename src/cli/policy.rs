@@ -1,4 +1,4 @@
-//! `policy`: put, show, diff, test, template.
+//! `policy`: put, show, diff, lint, test, template.
 
 mod diff;
 
@@ -21,14 +21,16 @@ use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::Replicas;
 use crate::domain::scale::policy::PolicyAction;
+use crate::ops::OpError;
 use crate::ops::policy_put::policy_put;
 use crate::ops::policy_test::{Question, Tested, policy_test};
-use crate::policy::{PolicySource, RuleOutcome, template};
+use crate::policy::lint::lint;
+use crate::policy::{PolicySource, RuleOutcome, check, template};
 
 pub(super) const NOUN: Noun = Noun {
     name: "policy",
     group: "Set up",
-    about: "Who may do what: put, show, diff, test, template",
+    about: "Who may do what: put, show, diff, lint, test, template",
     augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
     run,
     hidden: false,
@@ -42,6 +44,8 @@ enum Verb {
     Show,
     /// What another policy would change: its rules, and answers to what was asked lately
     Diff(diff::DiffArgs),
+    /// Check a policy without a ledger: 2 invalid, 26 valid and most likely not meant
+    Lint(LintArgs),
     /// Ask the policy about a wish, and see every rule
     Test(TestArgs),
     /// Print a policy to start from
@@ -61,6 +65,13 @@ struct PutArgs {
     allow_lockout: bool,
     #[command(flatten)]
     why: Why,
+}
+
+#[derive(Args)]
+struct LintArgs {
+    /// The Cedar files, or - for stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -90,6 +101,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Put(args) => put(&args, app),
         Verb::Show => show(app),
         Verb::Diff(args) => diff::diff(&args, app),
+        Verb::Lint(args) => linted(&args),
         Verb::Test(args) => test(&args, app),
         Verb::Template(args) => print_template(&args, app),
     }
@@ -111,6 +123,25 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
             if done.changed { "" } else { "  (held already)" }
         ));
     answer.changed = done.changed;
+    Ok(answer)
+}
+
+/// What `policy put` would say of files, wherever they would be put.
+fn linted(args: &LintArgs) -> Outcome {
+    let policy = check(&sources_of(&args.files)?).map_err(OpError::from)?;
+    let found = lint(&policy).map_err(OpError::from)?;
+    let mut answer = Answer::ending(if found.is_empty() { Exit::Ok } else { Exit::Attention })
+        .noun("policy", &json!({"digest": policy.digest, "rules": policy.rules}))
+        .name(policy.digest.to_string())
+        .line(format!(
+            "policy {}  {}, {}",
+            policy.digest,
+            super::view::counted(policy.rules.len(), "rule"),
+            super::view::counted(found.len(), "finding")
+        ));
+    for finding in found {
+        answer = answer.warning(finding.code, finding.text);
+    }
     Ok(answer)
 }
 

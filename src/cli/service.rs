@@ -11,7 +11,8 @@ use super::app::App;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
-use super::view;
+use super::problem::ProblemContext;
+use super::{upon, view};
 use crate::domain::id::{OutOfRange, ServiceName, TargetUid};
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::RegisteredMode;
@@ -137,6 +138,11 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
             answer
         }
     };
+    let before = done.before.as_ref().and_then(upon::settled);
+    if done.changed && before != upon::settled(registration) {
+        let keeping = upon::keeping(registration, &app.problem_context());
+        answer = keeping.lines().into_iter().fold(answer, Answer::line);
+    }
     Ok(answer)
 }
 
@@ -208,9 +214,13 @@ fn show(service: &ServiceName, app: &mut App) -> Outcome {
                 "  count      {}",
                 binding.replicas.map_or_else(|| "-".to_owned(), |count| count.to_string())
             ))
-            .line(format!("  intents    {} put so far", head.latest_revision));
+            .line(format!("  intents    {} put so far", head.latest_revision))
+            .line(String::new());
     }
-    Ok(answer)
+    let c = ProblemContext { now: app.session()?.now(), ..app.problem_context() };
+    let facts = upon::all(app.session()?, service, &head, &c)?;
+    answer = answer.noun("facts", &facts.iter().map(upon::Fact::view).collect::<Vec<_>>());
+    Ok(facts.iter().flat_map(upon::Fact::lines).fold(answer, Answer::line))
 }
 
 fn list(app: &mut App) -> Outcome {

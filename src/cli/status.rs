@@ -2,6 +2,8 @@
 
 mod laid;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
 
@@ -9,8 +11,9 @@ use super::app::App;
 use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use super::problem::ProblemContext;
 use super::table::{Cell, Column, Table, Tone};
-use super::view;
+use super::{upon, view};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::execution::{Execution, Phase};
@@ -57,9 +60,18 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let session = app.session()?;
     let now = session.now();
     let identity = session.ledger.identity().clone();
-    let needs: Vec<String> = rows.iter().filter_map(|row| row.need.clone()).collect();
+    let asked: BTreeSet<ServiceName> = args.services.iter().cloned().collect();
+    let c = ProblemContext { now, ..app.problem_context() };
+    let mut facts = BTreeMap::new();
+    for service in &asked {
+        let session = app.session()?;
+        let head = session.load_service(service)?.head;
+        facts.insert(service.clone(), upon::all(session, service, &head, &c)?);
+    }
+    let mut needs: Vec<String> = rows.iter().filter_map(|row| row.need.clone()).collect();
+    needs.extend(laid::needs(&rows, now));
     let exit = if args.check && !needs.is_empty() { Exit::Attention } else { Exit::Ok };
-    let views: Vec<Value> = rows.iter().map(|row| row_view(row, now)).collect();
+    let views: Vec<Value> = rows.iter().map(|row| row_view(row, &facts, now)).collect();
     let mut answer = Answer::ending(exit)
         .noun("services", &views)
         .noun("need_a_person", &needs)
@@ -74,19 +86,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     if rows.is_empty() {
         answer = answer.line("no service is registered");
     } else {
-        answer = answer.table(table_of(&rows, now));
+        answer = answer.table(table_of(&rows, &c));
     }
-    if !needs.is_empty() {
-        let verb = if needs.len() == 1 { "needs" } else { "need" };
-        answer = answer.line(String::new()).line(format!(
-            "{} {verb} a person: {}",
-            needs.len(),
-            needs.join(", ")
-        ));
-    }
-    for line in laid::lines(&rows, now) {
-        answer = answer.line(line);
-    }
+    answer = below(answer, &rows, &facts, &needs, &c);
     for row in &rows {
         if let Some(registration) = &row.head.registration {
             answer = answer.name(registration.service.as_str());
@@ -95,10 +97,38 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     Ok(answer)
 }
 
-fn table_of(rows: &[Row], now: Timestamp) -> Table {
+/// What is known beside the rows: of services that were named all of it, else what people have laid
+/// upon them; and what needs a person.
+fn below(
+    mut answer: Answer,
+    rows: &[Row],
+    facts: &BTreeMap<ServiceName, Vec<upon::Fact>>,
+    needs: &[String],
+    c: &ProblemContext,
+) -> Answer {
+    if let Some(table) = laid::table(rows, c).filter(|_| facts.is_empty()) {
+        answer = answer.line(String::new()).table(table);
+    }
+    for (service, facts) in facts {
+        answer = answer.line(String::new()).line(service.as_str());
+        for line in facts.iter().flat_map(upon::Fact::lines) {
+            answer = answer.line(line);
+        }
+    }
+    if needs.is_empty() {
+        return answer;
+    }
+    let verb = if needs.len() == 1 { "needs" } else { "need" };
+    let line = format!("{} {verb} a person: {}", needs.len(), needs.join(", "));
+    answer.line(String::new()).line(line)
+}
+
+fn table_of(rows: &[Row], c: &ProblemContext) -> Table {
+    let now = c.now;
     let mut table = Table::new([
         Column::left("SERVICE"),
         Column::left("MODE"),
+        Column::left("KEPT"),
         Column::right("WANT"),
         Column::right("READ"),
         Column::right("READY"),
@@ -130,6 +160,7 @@ fn table_of(rows: &[Row], now: Timestamp) -> Table {
         table.row([
             Cell::new(&registration.service),
             Cell::new(registration.mode.as_str()),
+            Cell::maybe(upon::kept(registration, &row.head.authority, now)),
             Cell::maybe(want),
             match (row.is_old, row.drift) {
                 (true, _) => Cell::maybe(read).mark("?"),
@@ -142,17 +173,33 @@ fn table_of(rows: &[Row], now: Timestamp) -> Table {
             Cell::new(row.state),
             Cell::maybe(row.outcome).tone(tone),
             Cell::maybe(row.by.as_ref()),
-            Cell::maybe(row.next.as_ref()),
+            Cell::maybe(row.next.as_ref().map(|line| upon::on_this_ledger(line, c))),
         ]);
     }
     table
 }
 
-fn row_view(row: &Row, now: Timestamp) -> Value {
+fn row_view(row: &Row, facts: &BTreeMap<ServiceName, Vec<upon::Fact>>, now: Timestamp) -> Value {
     let execution = row.execution.as_ref();
+    let registration = row.head.registration.as_ref();
+    let facts = registration.and_then(|it| facts.get(&it.service));
+    let facts = facts.map(|facts| facts.iter().map(upon::Fact::view).collect::<Vec<_>>());
+    let authority = &row.head.authority;
+    let until = execution.and_then(|execution| match &execution.phase {
+        Phase::Proposed { until } => Some(*until),
+        _ => None,
+    });
     json!({
-        "service": row.head.registration.as_ref().map(|r| &r.service),
-        "mode": row.head.registration.as_ref().map(|r| r.mode),
+        "service": registration.map(|r| &r.service),
+        "mode": registration.map(|r| r.mode),
+        "kept": registration.and_then(|r| upon::kept(r, authority, now)),
+        "declared_replicas": registration.and_then(|r| r.declared_replicas),
+        "hold": authority.hold_at(now),
+        "override": authority.pinned_at(now),
+        "unreviewed": row.head.authorizations.keys().collect::<Vec<_>>(),
+        "proposed_until": until,
+        "source": execution.map(|execution| execution.intent.source),
+        "facts": facts,
         "desired_replicas": execution.map(Execution::desired),
         "reading": row.head.newest_reading,
         "binding": row.head.binding,

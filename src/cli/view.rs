@@ -277,6 +277,7 @@ pub(crate) fn services_table(heads: &[ServiceHead]) -> Table {
     let mut table = Table::new([
         Column::left("NAME"),
         Column::left("MODE"),
+        Column::left("KEPT"),
         Column::left("WRITER"),
         Column::right("MIN"),
         Column::right("MAX"),
@@ -315,6 +316,7 @@ fn service_row(registration: &Registration) -> Vec<Cell> {
     vec![
         Cell::new(&registration.service),
         Cell::new(registration.mode.as_str()),
+        Cell::maybe(super::upon::settled(registration)),
         Cell::new(&registration.writer),
         Cell::new(registration.min_replicas),
         Cell::new(registration.max_replicas),

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::error::OpError;
-use super::intent_put::{ended_by, with_ledger_facts};
+use super::intent_put::with_ledger_facts;
 use super::lease_acquire::acquire;
 use super::report::Report;
 use super::session::{Notice, Place, Session};
@@ -144,7 +144,7 @@ fn carry_out(
             (key, decided)
         }
     };
-    let notices = ended_by(&decided.events, &decided.state);
+    let notices = decided.told.clone();
     Ok((Report::of_decided(decided, &key)?, notices))
 }
 

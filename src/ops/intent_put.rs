@@ -2,11 +2,10 @@
 
 use super::error::OpError;
 use super::report::Report;
-use super::session::{Notice, Session};
+use super::session::Session;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Command, PutIntent};
 use crate::domain::scale::decide::intended_identity;
-use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::ReadTxn;
 
@@ -19,29 +18,7 @@ pub fn intent_put(session: &mut Session, put: PutIntent) -> Result<Report, OpErr
     let transition = session.transition(&service, &keys, |state, txn| {
         Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
     })?;
-    session.notices.extend(ended_by(&transition.events, &transition.state));
     Report::of(transition, &key)
-}
-
-/// What an accepted wish has ended that only waited: nobody may learn of that later only.
-pub(super) fn ended_by(events: &[Event], state: &ServiceState) -> Vec<Notice> {
-    let said = |event: &Event| {
-        let EventBody::IntentSuperseded { execution_key, outcome: None, .. } = &event.body else {
-            return None;
-        };
-        let name = state.executions.get(execution_key).map_or_else(
-            || format!("key {execution_key}"),
-            |ended| {
-                format!(
-                    "{} (key {execution_key})",
-                    format_args!("{}@{}", ended.intent.service, ended.revision())
-                )
-            },
-        );
-        let text = format!("this ends {name}, which had not started");
-        Some(Notice { code: "ends_waiting", text })
-    };
-    events.iter().filter_map(said).collect()
 }
 
 /// What a put must know about the rest of the ledger: whose the key is, and whose the id.

@@ -32,6 +32,7 @@ pub mod signals;
 mod signing;
 mod ssh_keygen;
 mod stderr;
+mod told;
 mod transition;
 pub(crate) mod wait;
 

@@ -5,6 +5,7 @@ use super::intent_put::with_ledger_facts;
 use super::read::Read;
 use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
+use super::told;
 use crate::domain::id::ControllerId;
 use crate::domain::scale::decide::{answer_of_key, on_ledger_clock};
 use crate::domain::scale::execution::Execution;
@@ -81,5 +82,10 @@ pub fn plan(
     let reports = session.with_context(&state, Some(put.key()), |context| {
         gates::of_put(&state, &put, context, now)
     })?;
+    if before.is_none() && reports.first_refusal().is_none() {
+        let pinned = state.head.authority.pinned_at(now).filter(|_| put.pin_until.is_none());
+        let told = told::of_wish(put.source, put.desired(), pinned, &state.head);
+        session.notices.extend(told);
+    }
     Ok(Plan { state, reports, before })
 }

@@ -129,6 +129,7 @@ pub fn policy_diff(
     last: usize,
 ) -> Result<PolicyDiff, OpError> {
     let after = check(sources)?;
+    session.note_findings(&after)?;
     let before = session.stored_policy()?;
     let new = PolicyEngine::load(&after.compiled)
         .map_err(|error| OpError::Internal { what: error.to_string() })?;

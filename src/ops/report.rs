@@ -94,7 +94,8 @@ impl Report {
     /// The report of one transition on a key.
     pub(crate) fn of(transition: Transition, key: &ExecutionKey) -> Result<Self, OpError> {
         let Transition { reply, events, state, evaluation, committed: _ } = transition;
-        Self::of_decided(Decided { reply, events, state, evaluation }, key)
+        let told = Vec::new();
+        Self::of_decided(Decided { reply, events, state, evaluation, told }, key)
     }
 
     /// The same of what is recorded once its transaction is committed.

@@ -7,7 +7,8 @@
 use super::error::OpError;
 use super::lock_wait::{write_about, write_to};
 use super::policy_cache::{PolicyCache, PolicyInTxn};
-use super::session::{Session, actuator_in};
+use super::session::{Notice, Session, actuator_in};
+use super::told;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::registry::{RefusalBody, RefusalEvent, is_same_refusal};
 use crate::domain::scale::command::{Command, Context};
@@ -44,6 +45,8 @@ pub(super) struct Decided {
     pub(super) events: Vec<Event>,
     pub(super) state: ServiceState,
     pub(super) evaluation: Option<Box<Evaluation>>,
+    /// What whoever made it must be told.
+    pub(super) told: Vec<Notice>,
 }
 
 /// A rule's no.
@@ -109,11 +112,13 @@ pub(super) fn decide_in(
     match decided {
         Ok(Decision { reply, events, evaluation }) => {
             if events.is_empty() {
-                return Ok(Decided { reply, events, state, evaluation });
+                return Ok(Decided { reply, events, state, evaluation, told: Vec::new() });
             }
+            let pinned = state.head.authority.pinned_at(with.now).cloned();
             let state = txn.append(service, state, &events)?;
             invariant::check(&state)?;
-            Ok(Decided { reply, events, state, evaluation })
+            let told = told::of_events(&events, pinned.as_ref(), &state);
+            Ok(Decided { reply, events, state, evaluation, told })
         }
         Err(rejection) => {
             let kept = rejection.is_kept().then(|| {
@@ -207,14 +212,15 @@ impl Session {
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {
-            Ok(Decided { reply, events, state, evaluation }) if events.is_empty() => {
+            Ok(Decided { reply, events, state, evaluation, .. }) if events.is_empty() => {
                 drop(txn);
                 self.ledger.confirm()?;
                 Ok(Transition { reply, events, state, evaluation, committed: None })
             }
-            Ok(Decided { reply, events, state, evaluation }) => {
+            Ok(Decided { reply, events, state, evaluation, told }) => {
                 let committed = Some(txn.commit()?);
                 self.recorded = true;
+                self.notices.extend(told);
                 Ok(Transition { reply, events, state, evaluation, committed })
             }
             Err(Undecided::Refused(mut refused)) => {

@@ -99,13 +99,18 @@ pub fn check(sources: &[PolicySource]) -> Result<CheckedPolicy, PolicyError> {
     if rules > RULES_MAX {
         return Err(PolicyError::TooManyRules { rules });
     }
+    on_a_deep_stack(|| check_bounded(sources))?
+}
+
+/// Runs what recurses along rules.
+pub(super) fn on_a_deep_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T, PolicyError> {
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || check_bounded(sources))
+            .spawn_scoped(scope, run)
             .map_err(|error| PolicyError::Check { problem: error.to_string() })?
             .join()
-            .map_err(|_| PolicyError::Check { problem: "the engine gave up".to_owned() })?
+            .map_err(|_| PolicyError::Check { problem: "the engine gave up".to_owned() })
     })
 }
 

@@ -1,8 +1,8 @@
 //! Policy: Cedar, and nothing else about it anywhere else.
 //!
 //! Owns the schema ([`schema`]), the check at `policy put` ([`mod@check`]), the form in which a
-//! checked policy is kept for the next process ([`code`]), the answers ([`engine`]) and the texts
-//! to start from ([`template`]). It is the only home of the Cedar crate. It never reads a file, a
+//! checked policy is kept for the next process ([`code`]), the answers ([`engine`]), what is most
+//! likely not meant ([`mod@lint`]) and the texts to start from ([`template`]). It is the only home of the Cedar crate. It never reads a file, a
 //! clock or a ledger: sources and questions are arguments. It never allows what it could not
 //! evaluate.
 //!
@@ -13,6 +13,7 @@ pub mod check;
 pub mod code;
 pub mod engine;
 pub mod error;
+pub mod lint;
 mod names;
 mod question;
 mod scan;

@@ -297,7 +297,7 @@ fn the_starter_permits_this_user_and_nobody_else() {
         let ledger = matches!(action, A::Register | A::SetPolicy | A::Administer);
         let query =
             |desired| if ledger { ask_ledger(action) } else { ask(action, Some(3), desired) };
-        let not = [A::Approve, A::BreakGlass, A::OverrideCooldown, A::Override, A::Relocate];
+        let not = [A::Approve, A::BreakGlass, A::OverrideCooldown, A::Propose, A::Relocate];
         assert_eq!(
             engine.answer(&query(10)).allowed,
             !not.contains(&action),

@@ -88,7 +88,8 @@ pub(super) struct PutArgs {
     /// How long to wait between attempts, up to 1h [default: 5s]
     #[arg(long, value_name = "DURATION", help_heading = "Safety")]
     backoff: Option<DurationMs>,
-    /// The count that a static service is brought back to by reconcile, or none
+    /// Declare the count of a static service, one that no signal scales: reconcile brings it back
+    /// to that; none: only wishes move it
     #[arg(long, value_name = "N|none")]
     replicas: Option<String>,
     /// Whether evidence for a reduction must say that a quorum survives

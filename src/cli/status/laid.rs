@@ -1,40 +1,50 @@
 //! What people have laid upon services, below the table: holds, overrides, and broken glass that
-//! nobody has reviewed.
+//! nobody has reviewed; each with the line that ends it.
+
+use std::collections::BTreeMap;
 
 use super::Row;
+use crate::cli::escape::shell_line;
+use crate::cli::problem::ProblemContext;
+use crate::cli::table::{Cell, Column, Table};
+use crate::cli::upon;
+use crate::domain::id::ServiceName;
+use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 
-/// One line for each.
-pub(super) fn lines(rows: &[Row], now: Timestamp) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut unreviewed = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for head in rows.iter().map(|row| &row.head) {
-        let Some(registration) = &head.registration else {
-            continue;
-        };
-        let service = &registration.service;
-        if !seen.insert(service.clone()) {
-            continue;
+/// Each service once, whatever it has under way.
+fn heads(rows: &[Row]) -> BTreeMap<&ServiceName, &ServiceHead> {
+    let heads = rows.iter().map(|row| &row.head);
+    heads.filter_map(|head| Some((&head.registration.as_ref()?.service, head))).collect()
+}
+
+/// One row for each; none where nothing is laid upon any.
+pub(super) fn table(rows: &[Row], c: &ProblemContext) -> Option<Table> {
+    let mut table = Table::new([
+        Column::left("SERVICE"),
+        Column::left("LAID UPON IT"),
+        Column::left("WHAT").shrinks(),
+        Column::left("NEXT"),
+    ]);
+    for (service, head) in heads(rows) {
+        for fact in upon::laid(service, head, c) {
+            table.row([
+                Cell::new(service),
+                Cell::new(fact.label),
+                Cell::new(&fact.text),
+                Cell::maybe(fact.way.as_ref().map(|way| shell_line(way))),
+            ]);
         }
-        if let Some(hold) = head.authority.hold_at(now) {
-            let (until, actor) = (hold.until, &hold.actor);
-            lines.push(format!("{service} is held until {until} by {actor}: {}", hold.reason));
-        }
-        if let Some(pinned) = head.authority.pinned_at(now) {
-            let (until, actor) = (pinned.until, &pinned.actor);
-            let count = pinned.replicas;
-            lines.push(format!("{service} is pinned at {count} until {until} by {actor}"));
-        }
-        unreviewed.extend(head.authorizations.keys().map(ToString::to_string));
     }
-    if !unreviewed.is_empty() {
-        let verb = if unreviewed.len() == 1 { "is" } else { "are" };
-        let (count, names) = (unreviewed.len(), unreviewed.join(", "));
-        lines.push(format!("{count} broken glass {verb} unreviewed ({names})"));
-    }
-    if !lines.is_empty() {
-        lines.insert(0, String::new());
-    }
-    lines
+    Some(table).filter(|table| !table.is_empty())
+}
+
+/// Broken glass that is over, and that nobody has reviewed.
+pub(super) fn needs(rows: &[Row], now: Timestamp) -> Vec<String> {
+    let open = heads(rows).into_values().flat_map(|head| head.authorizations.values());
+    let over = open.filter(|glass| glass.over(now).is_some());
+    over.map(|glass| {
+        format!("{} (broken glass, not reviewed)", glass.authorization.authorization_id)
+    })
+    .collect()
 }

@@ -4,6 +4,7 @@ use super::super::fault::Fault;
 use super::super::view;
 use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
@@ -148,7 +149,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
     let next = next.or_else(|| need.is_some().then(|| format!("scalectl explain {name}")));
     Row {
         state: execution.phase.as_str(),
-        by: Some(execution.put_by.actor.to_string()),
+        by: Some(by(&execution)),
         head,
         execution: Some(execution),
         outcome,
@@ -157,6 +158,15 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         drift,
         is_old,
         seen,
+    }
+}
+
+/// Who wished it, and by which way where that was not a plain command.
+fn by(execution: &Execution) -> String {
+    let actor = &execution.put_by.actor;
+    match execution.intent.source {
+        WishSource::Cli => actor.to_string(),
+        source => format!("{actor} ({})", source.as_str()),
     }
 }
 
@@ -173,9 +183,13 @@ fn ways(session: &Session, execution: &Execution, name: &str) -> Ways {
     let mut outcome = view::outcome_word(execution);
     let mut need = None;
     let next = match &execution.phase {
+        Phase::Proposed { until } if *until <= now => {
+            Some(format!("scalectl intent withdraw {name}"))
+        }
         Phase::Proposed { .. } => Some(format!("scalectl approval show {name}")),
         Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
-            Some("its fence ran out: wish it anew".to_owned())
+            need = Some(format!("{name} (its fence ran out: wish it anew)"));
+            Some(format!("scalectl intent withdraw {name}"))
         }
         Phase::Accepted => Some(format!("scalectl actuate {name}")),
         Phase::Started { call } if session.call_seems_ended(execution, call) => {
@@ -199,10 +213,10 @@ fn ways(session: &Session, execution: &Execution, name: &str) -> Ways {
             need = Some(format!("{name} (unknown for {age})"));
             let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
             let is_soon = pending.is_quiet(execution.intent.terms.quiet_ms, now);
-            let from = if is_soon { String::new() } else { format!(" (quiet from {quiet})") };
+            let from = if is_soon { String::new() } else { format!("  # quiet from {quiet}") };
             Some(format!("scalectl replay {name}{from}"))
         }
-        Phase::Failed { retry_at } => Some(format!("scalectl actuate {key} (from {retry_at})")),
+        Phase::Failed { retry_at } => Some(format!("scalectl actuate {key}  # from {retry_at}")),
         Phase::Succeeded | Phase::Observed => Some(format!("scalectl observe {name} --wait")),
         Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
             None

@@ -1,0 +1,244 @@
+//! What stands upon a service beside its wishes, for whoever asks how it stands: who keeps its
+//! count, holds, overrides, broken glass, the cooldown, the fence and the last tick.
+//!
+//! Owns the words, one for each fact, and the way on from it. Decides nothing.
+
+use serde_json::{Value, json};
+
+use super::escape::shell_line;
+use super::problem::ProblemContext;
+use crate::domain::id::{Replicas, ServiceName};
+use crate::domain::scale::authority::Authority;
+use crate::domain::scale::consent::OpenAuthorization;
+use crate::domain::scale::cooldown::CooldownStatus;
+use crate::domain::scale::service::{RegisteredMode, Registration};
+use crate::domain::scale::state::ServiceHead;
+use crate::domain::scale::tick::{Evaluation, TickOutcome};
+use crate::domain::time::Timestamp;
+use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
+use crate::ops::cooldown::cooldown;
+use crate::ops::{OpError, Session};
+
+/// Where a person says why.
+const WHY: &str = "WHY";
+
+/// One fact: a label, what is so, and a line that changes or answers it.
+pub(super) struct Fact {
+    pub(super) label: &'static str,
+    pub(super) text: String,
+    pub(super) way: Option<Vec<String>>,
+}
+
+impl Fact {
+    fn new(label: &'static str, text: impl Into<String>) -> Self {
+        Self { label, text: text.into(), way: None }
+    }
+
+    fn run<S: AsRef<str>>(self, c: &ProblemContext, words: &[S]) -> Self {
+        Self { way: Some(c.command(words)), ..self }
+    }
+
+    /// As lines for people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("  {:<13} {}", self.label, self.text)];
+        if let Some(way) = &self.way {
+            lines.push(format!("  {:<13} → {}", "", shell_line(way)));
+        }
+        lines
+    }
+
+    /// For machines.
+    pub(super) fn view(&self) -> Value {
+        json!({"fact": self.label, "text": self.text, "next": self.way})
+    }
+}
+
+/// A line to type that begins with `scalectl`, for the ledger that was asked.
+pub(super) fn on_this_ledger(line: &str, c: &ProblemContext) -> String {
+    match line.strip_prefix("scalectl ") {
+        Some(words) => format!("{} {words}", shell_line(&c.program)),
+        None => line.to_owned(),
+    }
+}
+
+/// How a count is kept, in two words for a cell: `declared 4`, `signal queue_depth`, `pinned 4`,
+/// `held`; none where only wishes move it.
+pub(super) fn kept(
+    registration: &Registration,
+    authority: &Authority,
+    now: Timestamp,
+) -> Option<String> {
+    let held = authority.hold_at(now).map(|_| "held".to_owned());
+    let pinned = authority.pinned_at(now).map(|pinned| format!("pinned {}", pinned.replicas));
+    let kept: Vec<String> =
+        held.into_iter().chain(pinned.or_else(|| settled(registration))).collect();
+    Some(kept.join(", ")).filter(|text| !text.is_empty())
+}
+
+/// The part of it that is a setting.
+pub(super) fn settled(registration: &Registration) -> Option<String> {
+    let signal = registration.scaling.as_ref().map(|it| format!("signal {}", it.signal.name));
+    signal.or_else(|| registration.declared_replicas.map(|it| format!("declared {it}")))
+}
+
+/// The same in a sentence, with what changes it.
+pub(super) fn keeping(registration: &Registration, c: &ProblemContext) -> Fact {
+    let service = registration.service.as_str();
+    let is_external =
+        matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda);
+    if is_external {
+        let owner = registration.owner.as_deref().unwrap_or("another controller");
+        let text = format!("by {owner} ({}): scalectl only looks", registration.mode.as_str());
+        let words = ["service", "mode", service, "native", "--reason", WHY];
+        return Fact::new("count kept", text).run(c, &words);
+    }
+    match (&registration.scaling, registration.declared_replicas) {
+        (Some(scaling), _) => Fact::new(
+            "count kept",
+            format!(
+                "by a signal, {} {} for each replica: autoscale wishes it, reconcile carries it out",
+                scaling.target, scaling.signal.name
+            ),
+        ),
+        (None, Some(declared)) => Fact::new(
+            "count kept",
+            format!("static, {declared} declared: reconcile brings it back to {declared}"),
+        )
+        .run(c, &["service", "put", service, "--replicas", "none"]),
+        (None, None) => Fact::new("count kept", "static, none declared: only a wish moves it"),
+    }
+}
+
+/// What people have laid upon a service, the newest ways to end it beside it.
+pub(super) fn laid(service: &ServiceName, head: &ServiceHead, c: &ProblemContext) -> Vec<Fact> {
+    let now = c.now;
+    let name = service.as_str();
+    let mut facts = Vec::new();
+    if let Some(retired) = &head.authority.retired {
+        let text = format!("at {} by {}: {}", retired.at, retired.actor, retired.reason);
+        facts.push(Fact::new("retired", text).run(c, &["help", "service", "put"]));
+    }
+    if let Some(hold) = head.authority.hold_at(now) {
+        let (until, left, actor) = (hold.until, hold.until.since(now), &hold.actor);
+        let text = format!("until {until} (for {left}) by {actor}: {}", hold.reason);
+        facts.push(Fact::new("held", text).run(c, &["hold", "lift", name, "--reason", WHY]));
+    }
+    if let Some(pinned) = head.authority.pinned_at(now) {
+        let (until, left, actor) = (pinned.until, pinned.until.since(now), &pinned.actor);
+        let why = head.wanted.as_ref().filter(|it| it.execution_key == pinned.execution_key);
+        let why = why.map_or_else(String::new, |it| format!(": {}", it.reason));
+        let text = format!("at {} until {until} (for {left}) by {actor}{why}", pinned.replicas);
+        let words = ["override", "clear", name, "--reason", WHY];
+        facts.push(Fact::new("pinned", text).run(c, &words));
+    }
+    facts.extend(head.authorizations.values().map(|glass| broken(glass, c)));
+    facts
+}
+
+/// An authorization that nobody has reviewed.
+pub(super) fn broken(glass: &OpenAuthorization, c: &ProblemContext) -> Fact {
+    let it = &glass.authorization;
+    let id = it.authorization_id.as_str();
+    let state = match glass.over(c.now) {
+        None => format!("open until {}", it.until),
+        Some(why) => format!("{}, and nobody has reviewed it", why.as_str()),
+    };
+    let text = format!(
+        "{id} for {} by {} [{}], {state}: {}",
+        it.desired_replicas,
+        glass.by.actor,
+        it.incident,
+        it.reason.as_str()
+    );
+    let fact = Fact::new("broken glass", text);
+    match glass.over(c.now) {
+        None => fact.run(c, &["break-glass", "show", id]),
+        Some(_) => fact.run(c, &["break-glass", "review", id, "--reason", WHY]),
+    }
+}
+
+/// How long the last change still cools; none where it does not.
+pub(super) fn cooling(
+    session: &mut Session,
+    service: &ServiceName,
+    c: &ProblemContext,
+) -> Result<Option<Fact>, OpError> {
+    let text = match cooldown(session, service) {
+        // Whoever looks is told what is so, also where nothing could be written.
+        Err(OpError::Rejected { rejection, .. }) => format!("unknown: {rejection}"),
+        Err(error) => return Err(error),
+        Ok((CooldownStatus::Clear { .. }, ..)) => return Ok(None),
+        Ok((CooldownStatus::Active { last, until, .. }, ..)) => format!(
+            "until {until} (for {}), since {service}@{} of {}",
+            until.since(c.now),
+            last.intent_revision,
+            last.actor
+        ),
+        Ok((CooldownStatus::Unknown { by }, ..)) => {
+            format!("unknown, because nobody knows what became of {service}@{by}")
+        }
+    };
+    Ok(Some(Fact::new("cools", text).run(c, &["cooldown", service.as_str()])))
+}
+
+/// The newest tick that used a sample of a service; none where none has.
+pub(super) fn last_tick(
+    session: &mut Session,
+    service: &ServiceName,
+    head: &ServiceHead,
+    c: &ProblemContext,
+) -> Result<Option<Fact>, OpError> {
+    let is_scaled = head.registration.as_ref().is_some_and(|it| it.scaling.is_some());
+    if !is_scaled {
+        return Ok(None);
+    }
+    let none = || Fact::new("last tick", "none has used a sample yet");
+    if head.authority.samples.is_empty() {
+        return Ok(Some(none()));
+    }
+    let newest = EventFilter {
+        streams: vec![Stream::Service(service.clone())],
+        order: Order::NewestFirst,
+        limit: Some(1),
+        ..EventFilter::default()
+    };
+    let is_tick = |event: &StoredEvent| event.kind == "autoscale_evaluated";
+    let found = session.ledger.read()?.events_where(&newest, &is_tick)?;
+    let evaluation = |event: &StoredEvent| {
+        serde_json::from_value::<Evaluation>(event.body["evaluation"].clone()).ok()
+    };
+    let told = found.first().and_then(|event| Some((event.at, evaluation(event)?)));
+    let fact = told.map_or_else(none, |(at, evaluation)| {
+        let count = |it: Option<Replicas>| it.map_or_else(|| "?".to_owned(), |it| it.to_string());
+        let what = match &evaluation.outcome {
+            TickOutcome::Skipped { because } => format!("nothing: {}", because.text()),
+            outcome => outcome.as_str().to_owned(),
+        };
+        let value = evaluation.value.map_or_else(|| "?".to_owned(), |value| value.to_string());
+        Fact::new(
+            "last tick",
+            format!(
+                "{} ago, {value} read: {} → {}, {what}",
+                c.now.since(at),
+                count(evaluation.current),
+                count(evaluation.desired)
+            ),
+        )
+    });
+    let words = ["log", service.as_str(), "--event", "autoscale_evaluated"];
+    Ok(Some(fact.run(c, &words)))
+}
+
+/// All of it, for whoever asks about one service.
+pub(super) fn all(
+    session: &mut Session,
+    service: &ServiceName,
+    head: &ServiceHead,
+    c: &ProblemContext,
+) -> Result<Vec<Fact>, OpError> {
+    let mut facts: Vec<Fact> = head.registration.iter().map(|it| keeping(it, c)).collect();
+    facts.extend(laid(service, head, c));
+    facts.extend(cooling(session, service, c)?);
+    facts.extend(last_tick(session, service, head, c)?);
+    Ok(facts)
+}
