@@ -551,7 +551,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 external\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts a wish may use, 1 to 8 [default: 3]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h [default: 5s]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l replicas -d 'The count that a static service is brought back to by reconcile, or none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l replicas -d 'Declare the count of a static service, one that no signal scales: reconcile brings it back to that; none: only wishes move it' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l quorum -d 'Whether evidence for a reduction must say that a quorum survives' -r -f -a "required\t''
 none\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l signal -d 'The signal, 1 to 128 characters; none takes the scaling away' -r

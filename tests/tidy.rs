@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 26] = [
+const SHARED_STEPS: [&str; 27] = [
     "administer",
     "ask",
     "call",
@@ -52,6 +52,7 @@ const SHARED_STEPS: [&str; 26] = [
     "signing",
     "ssh_keygen",
     "stderr",
+    "told",
     "transition",
     "wait",
 ];

@@ -21,7 +21,6 @@ use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
 use crate::ops::{OpError, Session};
-use crate::policy::lint::that_may_permit;
 
 pub(super) const NOUN: Noun = Noun {
     name: "explain",
@@ -153,8 +152,7 @@ fn consent(
     }
     let over = if *until <= now { "over since" } else { "open until" };
     known.push((over, format!("{until} ({})", until.apart(now))));
-    if let Some(policy) = session.stored_policy()? {
-        let rules = that_may_permit(&policy, PolicyAction::Approve).map_err(OpError::from)?;
+    if let Some(rules) = session.that_may_permit(PolicyAction::Approve)? {
         let rules = if rules.is_empty() {
             "nobody: no rule permits approve".to_owned()
         } else {

@@ -21,11 +21,10 @@ use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::Replicas;
 use crate::domain::scale::policy::PolicyAction;
-use crate::ops::OpError;
+use crate::ops::policy_lint::policy_lint;
 use crate::ops::policy_put::policy_put;
 use crate::ops::policy_test::{Question, Tested, policy_test};
-use crate::policy::lint::lint;
-use crate::policy::{PolicySource, RuleOutcome, check, template};
+use crate::policy::{PolicySource, RuleOutcome, template};
 
 pub(super) const NOUN: Noun = Noun {
     name: "policy",
@@ -128,8 +127,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
 
 /// What `policy put` would say of files, wherever they would be put.
 fn linted(args: &LintArgs) -> Outcome {
-    let policy = check(&sources_of(&args.files)?).map_err(OpError::from)?;
-    let found = lint(&policy).map_err(OpError::from)?;
+    let (policy, found) = policy_lint(&sources_of(&args.files)?)?;
     let mut answer = Answer::ending(if found.is_empty() { Exit::Ok } else { Exit::Attention })
         .noun("policy", &json!({"digest": policy.digest, "rules": policy.rules}))
         .name(policy.digest.to_string())

@@ -96,7 +96,7 @@ pub(super) fn keeping(registration: &Registration, c: &ProblemContext) -> Fact {
         (Some(scaling), _) => Fact::new(
             "count kept",
             format!(
-                "by a signal, {} {} for each replica: autoscale wishes it, reconcile carries it out",
+                "by a signal, {} {} for each replica: autoscale wishes, reconcile carries out",
                 scaling.target, scaling.signal.name
             ),
         ),

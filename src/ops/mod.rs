@@ -62,6 +62,7 @@ pub mod ledger_signers;
 pub mod observe;
 pub mod plan;
 pub mod policy_diff;
+pub mod policy_lint;
 pub mod policy_put;
 pub mod policy_test;
 pub mod quickstart;

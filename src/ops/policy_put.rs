@@ -11,7 +11,6 @@ use crate::domain::scale::event::Stamped;
 use crate::domain::scale::policy::{PolicyAction, PolicyGate};
 use crate::domain::scale::result::Detail;
 use crate::ledger::Reach;
-use crate::policy::lint::lint;
 use crate::policy::{CheckedPolicy, PolicyEngine, PolicySource, check};
 
 /// What a change of the policy came to.
@@ -92,16 +91,6 @@ fn lockout() -> OpError {
              policy permits it to can replace it, and nobody else"
                 .to_owned(),
         ),
-    }
-}
-
-impl Session {
-    /// Says what of a policy is most likely not meant.
-    pub(super) fn note_findings(&mut self, policy: &CheckedPolicy) -> Result<(), OpError> {
-        for finding in lint(policy)? {
-            self.notice(finding.code, finding.text);
-        }
-        Ok(())
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn of_events(
     told
 }
 
-/// What is to be told of a wish that is accepted, or would be. `ended` is the override that it ends.
+/// What is to be told of a wish that is accepted, or would be. `ended` is the override that ends.
 pub(super) fn of_wish(
     source: WishSource,
     desired: Replicas,
