@@ -319,17 +319,21 @@ impl Ledger {
         ahead: &[sql::Bound<'_>],
     ) -> Result<(), LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
-            return self.engine.begin_write_ahead(locks, ahead);
+            return self.engine.begin_write_ahead(locks, ahead, &mut || ControlFlow::Continue(()));
         };
         let began = Instant::now();
+        let waited = || {
+            let waited = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            DurationMs::from_millis(waited)
+        };
         self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
         let begun = loop {
-            let busy = match self.engine.begin_write_ahead(locks, ahead) {
+            let begun = self.engine.begin_write_ahead(locks, ahead, &mut || ask(waited()));
+            let busy = match begun {
                 Err(error) if error.is_busy() => error,
                 begun => break begun,
             };
-            let waited = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let waited = DurationMs::from_millis(waited);
+            let waited = waited();
             if waited >= *lock_timeout || ask(waited).is_break() {
                 break Err(busy.after(waited.min(*lock_timeout)));
             }

@@ -119,6 +119,9 @@ pub(super) trait Row {
     fn bytes(&self, column: usize) -> Result<&[u8], LedgerError>;
 }
 
+/// Whether a wait goes on.
+pub(super) type MayWait<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
+
 /// What a row's reader says: go on, stop, or fail.
 pub(super) type RowFlow = Result<ControlFlow<()>, LedgerError>;
 
@@ -129,8 +132,15 @@ pub(super) trait Engine: Send {
     /// Begins a transaction that excludes every other writer of the locked chains, waiting up to
     /// the lock timeout for each. An engine with one writer at a time needs no names.
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError>;
-    /// The same, and tells what will be asked for first: see [`Engine::look_ahead`].
-    fn begin_write_ahead(&self, locks: &[Lock], _: &[Bound<'_>]) -> Result<(), LedgerError> {
+    /// The same, and tells what will be asked for first: see [`Engine::look_ahead`]. Where waiting
+    /// again would cost the place in the queue, `may_wait` is asked again and again meanwhile; its
+    /// break gives the place up, and is told as busy.
+    fn begin_write_ahead(
+        &self,
+        locks: &[Lock],
+        _: &[Bound<'_>],
+        _may_wait: MayWait<'_>,
+    ) -> Result<(), LedgerError> {
         self.begin_write(locks)
     }
     /// Tells what will be asked for next. An engine to which every question is a journey asks all

@@ -57,7 +57,9 @@ impl Session {
             if waited >= SAY_AFTER && teller.borrow_mut().is_due("the ledger") {
                 let holder = Some(&path).filter(|_| is_a_file).and_then(|path| holder_of(path));
                 let by = holder.map_or_else(String::new, |holder| format!(" by {holder}"));
-                say(&format!("waiting for the ledger: locked{by} for {waited} so far"));
+                let what =
+                    if is_a_file { "locked" } else { "locked, or its server does not answer," };
+                say(&format!("waiting for the ledger: {what}{by} for {waited} so far"));
             }
             ControlFlow::Continue(())
         };

@@ -98,6 +98,19 @@ fn a_whole_life_and_eight_clients_pass_through_two_pooled_connections() {
     let used = world.sql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'pooled'");
     assert!(["1", "2"].contains(&used.as_str()), "{used} connections for eight clients");
     world.run("verify").exits(0);
+    // Who gives a wait up is heard through the pooler, too.
+    let held = world.schema().hold(&["service:web"]);
+    let line = "-o json --lock-timeout 60s intent put web --replicas 9 --reason r";
+    let waiting = world.start(line);
+    world.until("it waits", || world.schema().waiting_for("service:web") == 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(waiting.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let began = Instant::now();
+    ended(waiting, line).exits(143);
+    world.until("it has left the queue", || world.schema().waiting_for("service:web") == 0);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    drop(held);
     assert_eq!(world.sql("SELECT count(*) FROM execution WHERE service LIKE 's%'"), "24");
     // It did pass through there.
     drop(pooler);

@@ -65,6 +65,28 @@ fn only_the_right_certificate_for_the_right_name_is_spoken_to() {
     let right = with("right");
     right.run("init").exits(0);
     right.run("status").exits(0);
+    // Whoever gives a wait up asks for its end by the same means.
+    let held = "SELECT pg_advisory_xact_lock(('x' || substr(encode(sha256('scalectl scalectl \
+                policy'), 'hex'), 1, 16))::bit(64)::bigint); SELECT pg_sleep(8);";
+    let mut holder = server.psql_command("postgres", "postgres").spawn().unwrap();
+    let mut orders = holder.stdin.take().unwrap();
+    std::io::Write::write_all(&mut orders, format!("BEGIN; {held}").as_bytes()).unwrap();
+    drop(orders);
+    let count = |granted: &str| {
+        let sql = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND";
+        server.psql("postgres", &format!("{sql} {granted}")) == "1"
+    };
+    right.until("the lock is held", || count("granted"));
+    right.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
+    let put = right.start("--lock-timeout 60s policy put all.cedar --reason r");
+    right.until("it waits", || count("NOT granted"));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let pid = rustix::process::Pid::from_raw(i32::try_from(put.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    super::ended(put, "policy put").exits(143);
+    assert!(!count("NOT granted"), "the server was not told");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
     let used = server.psql("postgres", "SELECT count(*) >= 0 FROM pg_stat_ssl WHERE ssl");
     assert_eq!(used, "t");
     for sslmode in ["require", "verify-ca"] {

@@ -111,6 +111,109 @@ fn after_a_busy_lock_the_same_connection_goes_on() {
     assert_eq!(world.fake_log("effects").len(), 1);
 }
 
+/// How many wait for a lock, and since when the first of them does.
+fn queue(world: &World, stream: &str) -> (usize, String) {
+    let since = "SELECT min(waitstart) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+        AND pid IN (SELECT pid FROM pg_stat_activity WHERE application_name = 'own')";
+    (world.schema().waiting_for(stream), world.sql(since))
+}
+
+/// The wait is long, its end is not: neither for whoever asked for it nor for those behind.
+#[test]
+fn a_signal_ends_a_long_wait_for_a_lock_and_leaves_the_queue() {
+    let mut world = two_services();
+    world.set("SCALECTL_LEDGER", format!("{}&application_name=own", world.schema().address()));
+    world.run("intent put web --replicas 2 --key k1 --reason r").exits(0);
+    let held = world.schema().hold(&["service:web"]);
+    let policy = world.schema().hold_shared(&["registry", "policy"], &[]);
+    world.write("all.cedar", "@id(\"other\")\npermit(principal, action, resource);\n");
+    for (line, stream) in [
+        ("intent put web --replicas 3 --expect-revision 1 --reason r", "service:web"),
+        ("actuate k1", "service:web"),
+        ("intent withdraw k1", "service:web"),
+        ("scale web=4 --key k2 --reason r --supersede", "service:web"),
+        ("policy put all.cedar --reason again", "policy"),
+    ] {
+        let line = format!("-o json --lock-timeout 60s {line}");
+        let waiting = world.start(&line);
+        world.until("it waits", || world.schema().waiting_for(stream) == 1);
+        let before = queue(&world, stream);
+        std::thread::sleep(Duration::from_millis(700));
+        assert_eq!(queue(&world, stream), before, "{line}: it has lost its place");
+        let began = Instant::now();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(waiting.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let ran = super::ended(waiting, &line).exits(143);
+        assert!(began.elapsed() < Duration::from_millis(1500), "{line}: {:?}", began.elapsed());
+        assert_eq!(ran.at("/error/code"), "interrupted", "{line}");
+        assert_eq!((ran.at("/recorded"), ran.at("/applied")), ("no".into(), "no".into()), "{line}");
+        world.until("its place is free", || world.schema().waiting_for(stream) == 0);
+        assert!(began.elapsed() < Duration::from_secs(4), "{line}: {:?}", began.elapsed());
+    }
+    drop((held, policy));
+    world.run("scale web=4 --key k2 --reason r --supersede").exits(0);
+    world.run("verify").exits(0);
+}
+
+/// The time that a command has for all of it ends such a wait as well, and it goes on to tell what
+/// is there.
+#[test]
+fn the_callers_own_time_ends_a_wait_for_a_lock() {
+    let world = two_services();
+    let held = world.schema().hold(&["service:web"]);
+    let began = Instant::now();
+    let line = "--lock-timeout 60s scale web=2 --key k1 --reason r --timeout 3s";
+    let ran = world.json(line).exits(20);
+    assert_eq!(ran.at("/error/code"), "ledger_busy");
+    assert!((2900..5000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    let said = ran.stderr.lines().filter(|line| line.starts_with("waiting for the ledger"));
+    assert_eq!(said.count(), 1, "{ran:#?}");
+    assert_eq!(world.schema().waiting_for("service:web"), 0, "it has left the queue");
+    drop(held);
+}
+
+/// Two that wait for each other: the server ends the wait of one, which is no refusal.
+#[test]
+fn who_is_chosen_in_a_deadlock_waits_again() {
+    let world = two_services();
+    let name = world.schema().name().to_owned();
+    let lock = |stream: &str| {
+        format!(
+            "SELECT pg_advisory_xact_lock(('x' || substr(encode(sha256('scalectl {name} {stream}'),\
+             'hex'), 1, 16))::bit(64)::bigint);\n"
+        )
+    };
+    let mut other = Cluster::shared().psql_command("scalectl", "suite").spawn().unwrap();
+    let mut orders = other.stdin.take().unwrap();
+    let script = format!("BEGIN;\n{}\\echo held\n", lock("service:web"));
+    orders.write_all(script.as_bytes()).unwrap();
+    let mut said = std::io::BufReader::new(other.stdout.take().unwrap());
+    let mut line = String::new();
+    while line != "held\n" {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the lock is not held");
+    }
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'suite'";
+    let before: u64 = world.sql(deadlocks).parse().unwrap();
+    let put = "-o json intent put web --replicas 3 --key k1 --reason r --lock-timeout 30s";
+    let put = world.start(put);
+    world.until("it waits", || world.schema().waiting_for("service:web") == 1);
+    // Within a second, after which the put looks for a circle.
+    orders.write_all(format!("{}\\echo both\n", lock("registry")).as_bytes()).unwrap();
+    while line != "both\n" {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the other one was chosen");
+    }
+    world
+        .until("the deadlock is counted", || world.sql(deadlocks).parse::<u64>().unwrap() > before);
+    orders.write_all(b"COMMIT;\n").unwrap();
+    drop(orders);
+    assert!(other.wait().unwrap().success());
+    super::ended(put, "put").exits(0);
+    assert_eq!(world.sql("SELECT count(*) FROM execution"), "1");
+    world.run("verify").exits(0);
+}
+
 /// A client that has stopped in a transaction keeps its locks for as long as the statement timeout,
 /// and no longer.
 #[test]

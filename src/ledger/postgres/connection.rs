@@ -4,7 +4,9 @@
 //! thread, and only while somebody waits here.
 
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +22,7 @@ use super::problem;
 use crate::crash;
 use crate::domain::time::DurationMs;
 use crate::ledger::error::LedgerError;
-use crate::ledger::sql::CommitError;
+use crate::ledger::sql::{CommitError, MayWait};
 
 /// How long one statement may take, and how long a client that has stopped in a transaction may
 /// keep its locks.
@@ -31,6 +33,12 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// How long an end of a transaction that nobody needs may take.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often whoever waits for an answer is asked whether to go on.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// How long it may take to tell a server to give up.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A server, and the connection to it while there is one.
 pub(super) struct Server {
@@ -63,6 +71,19 @@ where
         {
             let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
             warnings.push(notice.message().to_owned());
+        }
+    }
+}
+
+/// Waits for an answer; none where whoever waits has given it up.
+async fn sliced<T>(answer: impl Future<Output = T>, may_wait: MayWait<'_>) -> Option<T> {
+    let mut answer = pin!(answer);
+    loop {
+        if let Ok(answer) = timeout(SLICE, &mut answer).await {
+            return Some(answer);
+        }
+        if may_wait().is_break() {
+            return None;
         }
     }
 }
@@ -154,24 +175,57 @@ impl Server {
         doing: &'static str,
         question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LedgerError> {
+        self.ask_while(doing, &mut || ControlFlow::Continue(()), question)
+    }
+
+    /// The same, and whoever waits may give it up: then the server is told to, and the connection
+    /// is given up with it, because nobody knows which statement that will meet.
+    pub(super) fn ask_while<T>(
+        &self,
+        doing: &'static str,
+        may_wait: MayWait<'_>,
+        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, LedgerError> {
         let link = self.link.borrow();
         let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
             return Err(self.unreachable(doing, "the connection was lost"));
         };
-        let waited = self.patience();
-        let answer = self.within(waited, question(&connected.client));
+        let patience = self.patience();
+        let question = question(&connected.client);
+        let answer = self.within(patience, sliced(question, may_wait));
         // Of a lost transaction only the way back to a savepoint succeeds.
         self.is_aborted.set(false);
+        if let Ok(None) = &answer {
+            self.cancel(&connected.client);
+        }
         drop(link);
         match answer {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.failed(doing, &error)),
+            Ok(Some(Ok(answer))) => Ok(answer),
+            Ok(Some(Err(error))) => Err(self.failed(doing, &error)),
+            Ok(None) => {
+                drop(self.link.take());
+                let waited = DurationMs::ZERO;
+                Err(LedgerError::Busy { doing, path: self.path(), waited })
+            }
             Err(_) => {
                 drop(self.link.take());
-                let problem = format!("no answer within {} s", waited.as_secs());
+                let problem = format!("no answer within {} s", patience.as_secs());
                 Err(self.unreachable(doing, &problem))
             }
         }
+    }
+
+    /// Asks the server to end what it does for a client. A server that waits for a lock does not
+    /// see that its client has gone, and keeps its place in the queue until it has waited enough.
+    fn cancel(&self, client: &Client) {
+        let token = client.cancel_token();
+        // Whether it was heard is not told; without it the lock timeout ends the wait.
+        let _ = self.within(CANCEL_TIMEOUT, async {
+            match self.address.tls() {
+                Some(tls) => token.cancel_query(tls).await,
+                None => token.cancel_query(tokio_postgres::NoTls).await,
+            }
+        });
     }
 
     /// What an error of a statement means. After one that takes the connection with it there is

@@ -24,7 +24,7 @@ use tokio_postgres::types::{ToSql, Type};
 pub use address::{AddressError, ServerAddress, Surroundings};
 
 use super::error::LedgerError;
-use super::sql::{Bound, CommitError, Engine, Lock, Row, RowFlow, Statement, Value};
+use super::sql::{Bound, CommitError, Engine, Lock, MayWait, Row, RowFlow, Statement, Value};
 use crate::domain::time::{DurationMs, Timestamp};
 use ahead::{AT_ONCE_MAX, Ahead, typed};
 use connection::Server;
@@ -124,10 +124,11 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
+        may_wait: MayWait<'_>,
     ) -> Result<(), LedgerError> {
-        let begun = match self.begin_once(text, locks, ahead) {
+        let begun = match self.begin_once(text, locks, ahead, may_wait) {
             // The server went away since the last transaction: nothing was begun there.
-            Err(error) if error.is_unreachable() => self.begin_anew(text, locks, ahead),
+            Err(error) if error.is_unreachable() => self.begin_anew(text, locks, ahead, may_wait),
             begun => begun,
         };
         // Without the lock the transaction is there all the same; no other could begin.
@@ -139,9 +140,10 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
+        may_wait: MayWait<'_>,
     ) -> Result<(), LedgerError> {
         self.server.reconnect()?;
-        self.begin_once(text, locks, ahead)?;
+        self.begin_once(text, locks, ahead, may_wait)?;
         self.check_same_ledger()
     }
 
@@ -152,13 +154,14 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
+        may_wait: MayWait<'_>,
     ) -> Result<(), LedgerError> {
         self.ahead.forget();
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let doing = if locks.is_empty() { "read" } else { "write to" };
         let is_out_of_time = Cell::new(false);
-        let begun = self.server.ask(doing, async |client| {
+        let begun = self.server.ask_while(doing, may_wait, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
             let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
@@ -204,15 +207,22 @@ impl PostgresEngine {
 
 impl Engine for PostgresEngine {
     fn begin_read(&self) -> Result<(), LedgerError> {
-        self.begin(BEGIN_READ, &[], &[])
+        self.begin(BEGIN_READ, &[], &[], &mut || ControlFlow::Continue(()))
     }
 
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError> {
-        self.begin(BEGIN_WRITE, locks, &[])
+        self.begin(BEGIN_WRITE, locks, &[], &mut || ControlFlow::Continue(()))
     }
 
-    fn begin_write_ahead(&self, locks: &[Lock], ahead: &[Bound<'_>]) -> Result<(), LedgerError> {
-        self.begin(BEGIN_WRITE, locks, ahead)
+    /// A lock is waited for in one go: whoever asks for it anew stands behind all others, and
+    /// whoever wants it alone might never come to it.
+    fn begin_write_ahead(
+        &self,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+        may_wait: MayWait<'_>,
+    ) -> Result<(), LedgerError> {
+        self.begin(BEGIN_WRITE, locks, ahead, may_wait)
     }
 
     fn look_ahead(&self, questions: &[Bound<'_>]) -> Result<(), LedgerError> {
