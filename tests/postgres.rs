@@ -17,6 +17,7 @@ mod refused;
 mod replication;
 mod roles;
 mod secrets;
+mod statements;
 mod tls;
 mod waits;
 

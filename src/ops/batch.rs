@@ -204,8 +204,13 @@ impl Session {
         };
         let of_all = |error| (ids.len(), error);
         let reach = self.reach_of(&orders).map_err(of_all)?;
-        let reach = self.counting(reach);
-        let mut txn = self.ledger.write(whole.clone(), reach).map_err(of_all)?;
+        let counting = self.counting(reach.clone());
+        let mut txn = self.ledger.write(whole.clone(), counting).map_err(of_all)?;
+        // A policy that cannot be read is told by the line that asks it.
+        if self.policy.lacks_a_lock(&txn).unwrap_or(false) {
+            drop(txn);
+            txn = self.ledger.write(whole.clone(), reach.counting()).map_err(of_all)?;
+        }
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         let mut is_written = false;

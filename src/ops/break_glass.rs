@@ -53,8 +53,12 @@ pub fn authorize(session: &mut Session, ask: &GlassRequest) -> Result<OpenAuthor
     let service = &ask.service;
     let sealed = sign_authorization(session, ask, &id)?;
     let reach = if ask.raises_max { Reach::registration(service) } else { Reach::service(service) };
-    let reach = session.counting(reach);
-    let mut txn = write_to(&mut session.ledger, &session.lock_wait, reach)?;
+    let counting = session.counting(reach.clone());
+    let mut txn = write_to(&mut session.ledger, &session.lock_wait, counting)?;
+    if session.policy.lacks_a_lock(&txn)? {
+        drop(txn);
+        txn = write_to(&mut session.ledger, &session.lock_wait, reach.counting())?;
+    }
     let now = session.clock.read(txn.now());
     let by = sealed.by(&session.by);
     let mut with = Deciding { by: &by, policy: &mut session.policy, now };

@@ -51,3 +51,46 @@ pub(super) fn remaining(deadline: Deadline) -> DurationMs {
     let left = deadline.remaining().as_millis();
     DurationMs::from_millis(u64::try_from(left).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::LedgerError;
+
+    /// Only who holds the ledger will let it go; a server that is away, a full disk, and what
+    /// nobody knows have no known end.
+    #[test]
+    fn of_what_is_wrong_with_a_ledger_only_a_busy_one_is_waited_for() {
+        let path = || std::path::PathBuf::from("l.db");
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("BUG: an instant");
+        let problem = || "gone".to_owned();
+        let (doing, waited) = ("write to", DurationMs::ZERO);
+        let command_id =
+            || "cmd-00000000000000000000000000000001".parse().expect("BUG: a command id");
+        let busy = LedgerError::Busy { doing, path: path(), waited };
+        assert!(matches!(ends_of(&busy.into(), now), Some(Ends::At(at)) if at == now));
+        for other in [
+            LedgerError::Unreachable { doing, path: path(), problem: problem() },
+            LedgerError::NotCommitted {
+                command_id: command_id(),
+                path: path(),
+                problem: problem(),
+            },
+            LedgerError::Exhausted { doing, path: path() },
+            LedgerError::Full { doing, path: path() },
+            LedgerError::Failed { doing, path: path(), problem: problem() },
+            LedgerError::Unconfirmed { path: path(), problem: problem() },
+            LedgerError::CommitUnknown {
+                command_id: command_id(),
+                path: path(),
+                problem: problem(),
+                was_moved: false,
+            },
+        ] {
+            let told = other.to_string();
+            assert!(ends_of(&other.into(), now).is_none(), "{told}");
+        }
+        let interrupted = OpError::Interrupted { signal: 15, key: None };
+        assert!(ends_of(&interrupted, now).is_none());
+    }
+}

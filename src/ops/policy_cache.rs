@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use super::error::OpError;
 use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyGate, PolicyQuery};
-use crate::ledger::ReadTxn;
+use crate::ledger::{ReadTxn, WriteTxn};
 use crate::policy::{NoPolicy, PolicyEngine};
 
 /// The policy as last read.
@@ -62,6 +62,16 @@ impl PolicyCache {
             Self::Empty | Self::None => Counted::Nothing,
             Self::Engine { engine, .. } => engine.counted(),
         }
+    }
+
+    /// Whether a write lacks a lock that the policy wants which it sees: one that came after ours
+    /// was read and before the locks were taken. The same write with that lock is past this.
+    pub(super) fn lacks_a_lock(&mut self, txn: &WriteTxn<'_>) -> Result<bool, OpError> {
+        if self.is_empty() || txn.counts() {
+            return Ok(false);
+        }
+        self.refresh(txn)?;
+        Ok(self.counted() == Counted::OfLedger)
     }
 
     /// Whoever answers by what was read.

@@ -207,8 +207,12 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
-        let reach = self.counting(reach);
-        let mut txn = write_about(&mut self.ledger, &self.lock_wait, reach, keys)?;
+        let counting = self.counting(reach.clone());
+        let mut txn = write_about(&mut self.ledger, &self.lock_wait, counting, keys)?;
+        if self.policy.lacks_a_lock(&txn)? {
+            drop(txn);
+            txn = write_about(&mut self.ledger, &self.lock_wait, reach.counting(), keys)?;
+        }
         let now = self.clock.read(txn.now());
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         match decide_in(&mut txn, &mut with, service, keys, build) {

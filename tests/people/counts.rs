@@ -109,6 +109,42 @@ fn two_writers_at_the_limit_do_not_both_pass() {
     assert_eq!((one.status.code(), two.status.code()), (Some(0), Some(12)), "{one:?} {two:?}");
 }
 
+/// A policy that comes while a write waits for its locks is the one that holds, with the lock that
+/// it needs: the write begins again with it, and is not turned away.
+#[test]
+fn a_policy_that_comes_before_the_locks_is_counted_with_its_own() {
+    let mut world = three_services(World::on_postgres());
+    world.unset("SCALECTL_TEST_NOW").unset("SCALECTL_TEST_CLOCK");
+    world.write("rules.cedar", forbid(LEDGER));
+    for (round, line) in
+        [put("web", "w1", 1), "batch --file lines.jsonl".to_owned()].iter().enumerate()
+    {
+        hold(&world, &forbid(RATE));
+        let words = ["intent", "put", "api", "--replicas", "1", "--key", "a1", "--reason", "r"];
+        world.write("lines.jsonl", serde_json::json!({ "command": words }).to_string());
+        world.write("rules.cedar", forbid(LEDGER));
+        let held = world.schema().hold(&["policy"]);
+        let policy = world.start("--lock-timeout 30s policy put rules.cedar --reason test");
+        world.until("the policy waits", || world.schema().waiting_for("policy") == 1);
+        let change = world.start(
+            &format!("-o json --lock-timeout 30s {line}")
+                .replace("json --lock-timeout 30s batch", "ndjson --lock-timeout 30s batch"),
+        );
+        world.until("the change waits behind it", || world.schema().waiting_for("policy") == 2);
+        let changes = world.schema().hold(&["changes"]);
+        drop(held);
+        let policy = policy.wait_with_output().unwrap();
+        assert_eq!(policy.status.code(), Some(0), "{policy:?}");
+        world.until("it waits for the count", || world.schema().waiting_for("changes") == 1);
+        drop(changes);
+        let change = change.wait_with_output().unwrap();
+        // The first change of the hour passes, the second does not.
+        let code = if round == 0 { 0 } else { 12 };
+        assert_eq!(change.status.code(), Some(code), "{line}: {change:?}");
+    }
+    world.run("verify").exits(0);
+}
+
 /// A policy that counts nothing costs no lock.
 #[test]
 fn who_counts_nothing_waits_for_nobody() {

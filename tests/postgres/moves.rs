@@ -58,6 +58,23 @@ fn a_name_that_leads_elsewhere_by_now_is_another_place() {
     one.run("service put web --max 7").exits(0);
 }
 
+/// Who opens a copy is known by the place in which it opens, and not by the one that it has left.
+#[test]
+fn the_opening_of_a_copy_tells_whom_the_new_place_knows() {
+    let (world, there) = (in_file(), World::on_postgres());
+    world.run(&format!("ledger copy --to {} --reason move", there.schema().address())).exits(0);
+    let role = |world: &World, line: &str| {
+        let log = world.json(line).exits(0);
+        let newest = log.at("/events").as_array().and_then(|it| it.last().cloned());
+        newest.expect("an event")["by"]["db_role"].clone()
+    };
+    assert_eq!(role(&there, "log --event ledger_opened"), "scalectl");
+    there.run("ledger copy --to back.db --reason move").exits(0);
+    assert_eq!(role(&there, "log --event ledger_sealed"), "scalectl");
+    let opened = role(&there, "--ledger back.db log --event ledger_opened");
+    assert_eq!(opened, serde_json::Value::Null);
+}
+
 #[test]
 fn a_ledger_is_not_moved_onto_itself() {
     let world = super::with_fake();

@@ -1,6 +1,7 @@
 //! What is secret is typed, in many shapes and into every place, and looked for in all that is said.
 
 use crate::support::World;
+use crate::support::postgres::Cluster;
 
 /// A word that stands nowhere else.
 const SECRET: &str = "geheim";
@@ -126,6 +127,53 @@ fn files_and_variables_that_hold_a_secret_are_not_shown() {
         hides(&world, name, &["--ledger", "postgres://u@127.0.0.1/d?connect_timeout=1", "status"]);
         world.unset(name);
     }
+}
+
+/// All that the ledgers of a database have come to keep.
+fn rows() -> String {
+    Cluster::shared().psql(
+        "suite",
+        "SELECT format('SELECT CAST(r AS TEXT) FROM %I.%I AS r',
+                       relnamespace::regnamespace, relname)
+         FROM pg_class WHERE relkind = 'r' AND relnamespace::regnamespace::text ~ '^(world_|aside_)'
+         \\gexec",
+    )
+}
+
+/// What is kept on a server is kept for ever, and others may read it.
+#[test]
+fn a_secret_is_in_no_row_of_a_server() {
+    let mut world = super::with_fake();
+    // Whoever comes from this host is trusted: the password is given and not asked for.
+    let open = world.schema().address();
+    let (before, after) = open.split_once("scalectl@").expect("a user");
+    let with = |schema: &str| {
+        let (address, _) = after.split_once("?schema=").expect("a schema");
+        format!("{before}scalectl:{SECRET}@{address}?schema={schema}")
+    };
+    let name = world.schema().name().to_owned();
+    let aside = format!("aside_{name}");
+    world.set("SCALECTL_LEDGER", with(&name)).set("PGPASSWORD", SECRET);
+    world.write("all.cedar", "@id(\"other\")\npermit(principal, action, resource);\n");
+    world.run("scale web=2 --key k1 --reason r").exits(0);
+    world.run("policy put all.cedar --reason r").exits(0);
+    world.run(&format!("--ledger {} service put web --max 9", with(&name))).exits(0);
+    for shape in SHAPES {
+        hides(&world, shape, &["--ledger", shape, "scale", "web=3", "--reason", "r"]);
+        hides(&world, shape, &["ledger", "copy", "--to", shape, "--reason", "r"]);
+    }
+    world.run(&format!("ledger copy --to {} --reason r", with(&aside))).exits(0);
+    world.run(&format!("--ledger {} scale web=4 --reason r", with(&aside))).exits(0);
+    // What was moved says where it went, and where it came from.
+    let refused = world.run("scale web=5 --reason r").exits(21);
+    assert!(!format!("{}{}", refused.stdout, refused.stderr).contains(SECRET), "{refused:#?}");
+    let kept = rows();
+    for place in [&name, &aside] {
+        assert!(kept.contains(&format!("schema={place}")), "the place is kept in full: {place}");
+    }
+    assert!(!kept.contains(SECRET), "it is in a row");
+    assert!(!super::secrets::kept(&world).contains(SECRET), "it is on the disk");
+    Cluster::shared().psql("suite", &format!("DROP SCHEMA {aside} CASCADE"));
 }
 
 /// The right form is named, and a file may still have any name.

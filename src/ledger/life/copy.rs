@@ -179,6 +179,8 @@ impl Move {
             self.target.read()?.verify_whole()?;
             let mut txn = self.target.write_whole_anyway(opening)?;
             let at = txn.now().unwrap_or(now);
+            // Whom the new place knows, not whom the old one did.
+            let by = Provenance { db_role: txn.engine().role(), ..by };
             let body = RegistryBody::LedgerOpened { from, incarnation: incarnation + 1 };
             txn.append_registry(&Stamped { at, by, body })?;
             let _committed = txn.commit()?;
