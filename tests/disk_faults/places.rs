@@ -47,6 +47,26 @@ fn sweep(shim: &Shim, ready: &World, line: &str, check: &(dyn Fn(&World) + Sync)
     count
 }
 
+/// Whether some database of the world still has a wish, under its name or put aside.
+fn is_kept(world: &World, key: &str) -> bool {
+    let own = world.ledger();
+    let name = own.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let is_database = |file: &String| {
+        file.starts_with(name) && ["-wal", "-shm"].iter().all(|side| !file.ends_with(side))
+    };
+    let folder = own.parent().expect("a folder");
+    let files = std::fs::read_dir(folder).expect("it is there").flatten();
+    let mut files = files.filter_map(|file| file.file_name().into_string().ok());
+    files.any(|file| {
+        // Looking takes it out of its place: a log without its database is for SQLite to find.
+        let looked = world.copy();
+        let place = looked.ledger().with_file_name(&file);
+        let place = place.to_str().expect("UTF-8");
+        is_database(&file)
+            && looked.run_args(&["--ledger", place, "intent", "show", key]).code == Some(0)
+    })
+}
+
 fn ready() -> World {
     let world = World::with_fake();
     world.run("scale web=2 --reason first --key k1").exits(0);
@@ -99,7 +119,9 @@ fn a_restore_on_a_bad_disk_leaves_the_old_or_the_new() {
     world.run("scale web=4 --reason lost --key k2").exits(0);
     let line = "restore --from .local/b.db --replace --reason lost";
     let faults = sweep(&shim, &world, line, &|world| {
+        assert!(is_kept(world, "k2"), "what is to be replaced is gone");
         world.run(line).exits(0);
+        assert!(is_kept(world, "k2"), "what was replaced is gone");
         world.run("verify").exits(0);
         let ran = world.json("log --event ledger_restored").exits(0);
         assert!(!ran.at("/events").as_array().expect("a list").is_empty());

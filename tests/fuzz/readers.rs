@@ -35,7 +35,7 @@ const WAYS: [&str; 21] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 86] = [
+const READERS: [Row; 87] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -88,6 +88,7 @@ const READERS: [Row; 86] = [
         "none: the lines of a policy are printed, each of them escaped",
     ),
     ("cli/problem.rs", ".lines()", 4, "none: texts of our own"),
+    ("cli/service.rs", ".lines()", 1, "none: texts of our own"),
     ("cli/record.rs", "read_document", 1, "intent_record"),
     ("cli/record.rs", "read_given(", 1, "intent_record"),
     (

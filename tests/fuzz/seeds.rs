@@ -161,7 +161,11 @@ const HEALTH: [&str; 4] = [
     r#"{"autoscaling_ready":true,"convergence_ready":true,"observed_at":"2025-12-31T23:57:59Z"}"#,
 ];
 
-const PROMETHEUS: [&str; 4] = [
+const PROMETHEUS: [&str; 6] = [
+    r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"2"]}]},
+    "warnings":["half of it"]}"#,
+    r#"{"status":"success","data":{"resultType":"vector","result":[{"value":[1,"2"]},
+    {"value":[1,"3"]}]}}"#,
     r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},
     "value":[1767225600.781,"12.5"]}]}}"#,
     r#"{"status":"success","data":{"resultType":"vector","result":[]},"warnings":[]}"#,
@@ -178,7 +182,12 @@ const SERVERS: [&str; 5] = [
     "http://user:geheimnis@localhost:9090",
 ];
 
-const OBJECTS: [&str; 4] = [
+const OBJECTS: [&str; 6] = [
+    r#"{"metadata":{"name":"web","uid":"u-3","resourceVersion":"2","managedFields":[
+    {"manager":"keda","subresource":"scale","fieldsV1":{"f:spec":{"f:replicas":{}}}}]}}"#,
+    r#"{"metadata":{"name":"web","uid":"u-3","resourceVersion":"2","managedFields":[
+    {"manager":"helm","fieldsV1":{"f:spec":{"f:replicas":{}}}},
+    {"manager":"helm","fieldsV1":{"f:spec":{"f:replicas":{}}},"time":"t"}]}}"#,
     r#"[null,{"name":"web","uid":"u","resourceVersion":"1"},{},{}]"#,
     r#"{"metadata":{"name":"web","uid":"u-2","resourceVersion":"1"},"new":1,"new":2}"#,
     r#"{"kind":"Deployment","metadata":{"name":"web","namespace":"prod","uid":"u-1",

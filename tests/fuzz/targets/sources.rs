@@ -2,7 +2,7 @@
 //!
 //! The JSON itself stands beside each typed answer.
 
-use scalectl::domain::scale::scaling::Signal;
+use scalectl::domain::scale::scaling::{Sample, Signal};
 use scalectl::domain::time::Timestamp;
 use scalectl::ops::health::{Asking, Health};
 use scalectl::ops::signals::{Said, ServerAddress, Wanted, number_in, samples};
@@ -29,13 +29,30 @@ fn trimmed(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim)
 }
 
-/// A sample is in the document, with that service, signal and number; and once for that signal.
+/// A service without a word in a document that was read: it is not in it, or not once, or wrongly.
+fn is_no_sample(said: &Value, wanted: &Wanted) {
+    let elements = said["signals"].as_array().expect("a list of signals");
+    let own = elements.iter().filter(|it| trimmed(&it["service"]) == Some(wanted.service.as_str()));
+    let read = |it: &Value| serde_json::from_value::<Sample>(it.clone());
+    let own: Vec<_> = own.map(read).collect();
+    let fitting = own.iter().flatten().filter(|sample| sample.signal == wanted.signal).count();
+    let is_wrong = own.iter().any(Result::is_err);
+    assert!(own.is_empty() || fitting > 1 || is_wrong, "a sample is not taken: {said}");
+}
+
+/// A sample is in the document, with that service, signal and number; and once for that signal. One
+/// that is there once is taken, unless another element of its service is none.
 pub fn signals_document(data: &[u8]) -> bool {
     let both = [wanted("web", "depth"), wanted("api", "cpu")];
     let read = samples(data, &both);
     let mut is_taken = false;
     for wanted in &both {
-        let Said::Sample(sample) = read.of(&wanted.service) else { continue };
+        let Said::Sample(sample) = read.of(&wanted.service) else {
+            if read.failure.is_none() {
+                is_no_sample(&object(data), wanted);
+            }
+            continue;
+        };
         is_taken = true;
         let said = object(data);
         assert!(read.failure.is_none() && said["format_version"] == 1, "{said}");

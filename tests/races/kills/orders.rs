@@ -30,7 +30,7 @@ pub(super) enum Victim {
 
 const VERBS: &[&str] = &[
     "put", "again", "scale", "scale", "actuate", "actuate", "actuate", "observe", "replay",
-    "lease", "settle", "withdraw", "service", "policy",
+    "lease", "settle", "settle", "withdraw", "withdraw", "service", "service", "policy", "policy",
 ];
 /// What the actuator does in the call that may be killed, in the words of its script.
 const SCRIPT: &[&str] =
@@ -46,7 +46,7 @@ const VICTIMS: &[Victim] = &[
     Victim::Both,
 ];
 /// Those that make calls: only these have a guard.
-const CALLERS: &[&str] = &["scale", "actuate", "replay"];
+pub(super) const CALLERS: &[&str] = &["scale", "actuate", "replay"];
 
 /// What a round is told to do.
 pub(super) struct Order {
