@@ -1,6 +1,7 @@
 //! The house rules that no compiler holds: layers, homes, sizes, and what must not be in a file.
 
 mod sizes;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

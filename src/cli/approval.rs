@@ -174,7 +174,8 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
 /// What a check says while somebody waits for an answer.
 fn waits(count: usize, app: &App) -> Problem {
     let context = app.problem_context();
-    Problem::new("unanswered", Exit::Attention, format!("{count} wishes wait for a colleague"))
+    let what = view::number(count, "wish waits for a colleague", "wishes wait for a colleague");
+    Problem::new("unanswered", Exit::Attention, what)
         .hint("look at each, and answer it, with")
         .run(context.command(&["approval", "show", "APPROVAL"]))
         .run(context.command(&["approval", "grant", "APPROVAL", "--reason", "WHY"]))

@@ -19,7 +19,7 @@ use super::ticks::{TickArgs, answer_of_rows, closed, recorded};
 use crate::domain::id::ServiceName;
 use crate::domain::measure::Measure;
 use crate::domain::scale::scaling::{CostCap, REPLICA_COST_DEFAULT};
-use crate::domain::scale::tick::{Evaluation, TickOutcome};
+use crate::domain::scale::tick::{Evaluation, Skip, TickOutcome};
 use crate::domain::time::DurationMs;
 use crate::ops::autoscale::{AutoscaleRequest, Autoscaled, Looked, autoscale};
 use crate::ops::signals::{Prometheus, Provider, ServerAddress, SignalSource};
@@ -177,7 +177,11 @@ fn answer_of(done: Autoscaled, request: &AutoscaleRequest, app: &App) -> Answer 
     let health = done.health.as_str();
     let mut answer = match gate {
         Some(answer) => answer,
-        None => answer_of_rows(problems(done.looks, done.source_failure, app), done.end, app),
+        None => answer_of_rows(
+            problems(done.looks, done.source_failure, &request.source, app),
+            done.end,
+            app,
+        ),
     };
     let is_recorded = recorded(app);
     answer.changed = is_recorded == super::output::Recorded::Yes;
@@ -205,7 +209,12 @@ fn answer_of(done: Autoscaled, request: &AutoscaleRequest, app: &App) -> Answer 
 }
 
 /// What could not be known or done, as errors.
-fn problems(looks: Vec<Looked>, source_failure: Option<String>, app: &App) -> Vec<Problem> {
+fn problems(
+    looks: Vec<Looked>,
+    source_failure: Option<String>,
+    source: &SignalSource,
+    app: &App,
+) -> Vec<Problem> {
     let blind = |code: &str, text: String| {
         let hint = "nothing was wished from what nobody knows; the next tick looks again";
         Problem::new(code, Exit::FactUnknown, text).hint(hint)
@@ -218,20 +227,33 @@ fn problems(looks: Vec<Looked>, source_failure: Option<String>, app: &App) -> Ve
         } else if look.is_blind && !is_source_told {
             let why = look.why.unwrap_or_default();
             let text = match &look.evaluation {
-                Some(evaluation) => format!("{}: {}", look.service, reason(evaluation, Some(&why))),
+                Some(evaluation) => {
+                    let why = reason(evaluation, Some(&why), Skip::plain);
+                    format!("{}: {why}", look.service)
+                }
                 None => why,
             };
             problems.push(blind("fact_unknown", text));
         }
     }
-    problems.extend(source_failure.map(|why| blind("signals_unreadable", why)));
+    problems.extend(source_failure.map(|why| {
+        let c = app.problem_context();
+        let hint = match source {
+            SignalSource::Document(_) => "write the samples there",
+            SignalSource::Provider(_) => "run the command after -- by hand and mend it",
+            SignalSource::Prometheus(_) => "look whether the server answers there",
+        };
+        Problem::new("signals_unreadable", Exit::FactUnknown, why)
+            .hint(format!("nothing was wished from it; {hint}, then run this same line again"))
+            .again(&c)
+    }));
     problems
 }
 
-/// Why, in words: the rule's, and what is known beside it.
-fn reason(evaluation: &Evaluation, why: Option<&str>) -> String {
+/// Why, in the rule's words for machines or in plain ones for people, and what is known beside it.
+fn reason(evaluation: &Evaluation, why: Option<&str>, text: fn(&Skip) -> String) -> String {
     let own = match &evaluation.outcome {
-        TickOutcome::Skipped { because } => because.text(),
+        TickOutcome::Skipped { because } => text(because),
         TickOutcome::Accepted | TickOutcome::Proposed | TickOutcome::Reported => String::new(),
     };
     match why {
@@ -252,7 +274,8 @@ fn view(look: &Looked) -> Value {
         let reason = look.failure.as_ref().map(ToString::to_string);
         return json!({"service": look.service, "outcome": "failed", "reason": reason});
     };
-    let reason = Some(reason(evaluation, look.why.as_deref())).filter(|text| !text.is_empty());
+    let reason =
+        Some(reason(evaluation, look.why.as_deref(), Skip::text)).filter(|text| !text.is_empty());
     let skip = match &evaluation.outcome {
         TickOutcome::Skipped { because } => Some(because),
         TickOutcome::Accepted | TickOutcome::Proposed | TickOutcome::Reported => None,
@@ -299,7 +322,7 @@ fn table_of(looks: &[Looked]) -> Table {
             Cell::maybe(evaluation.current),
             Cell::maybe(evaluation.desired),
             Cell::maybe(evaluation.value.map(rounded)),
-            Cell::new(reason(evaluation, look.why.as_deref())),
+            Cell::new(reason(evaluation, look.why.as_deref(), Skip::plain)),
         ]);
     }
     table

@@ -1,5 +1,6 @@
 //! `backup`: a verified copy of the ledger.
 
+use crate::domain::count::counted;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
@@ -39,7 +40,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         .noun("backup", &json!({"path": shown, "bytes": made.bytes}))
         .noun("heads", &made.heads)
         .noun("events", &made.events)
-        .line(format!("{shown}: {} events, {} bytes, sound", made.events, made.bytes))
+        .line(format!("{shown}: {}, {} bytes, sound", counted(made.events, "event"), made.bytes))
         .name(shown);
     for head in &made.heads {
         answer = answer.line(format!("  {}  {}  {}", head.hash, head.sequence, head.stream));

@@ -8,6 +8,7 @@ mod input;
 mod line;
 pub mod lines;
 
+use crate::domain::count::counted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -269,11 +270,11 @@ impl Tally {
 
     /// One line for people.
     fn text(&self) -> String {
-        let counted =
+        let told =
             |(exit, count): (&Exit, &u64)| format!("{count} × {} {}", exit.code(), exit.word());
-        let exits: Vec<String> = self.exits.iter().map(counted).collect();
+        let exits: Vec<String> = self.exits.iter().map(told).collect();
         let what = if exits.is_empty() { String::new() } else { format!(": {}", exits.join(", ")) };
-        format!("batch: {} lines{what}", self.lines)
+        format!("batch: {}{what}", counted(self.lines, "line"))
     }
 
     /// How the whole ends: by a signal; else as a line that nobody knows of; else as the ledger
@@ -293,9 +294,9 @@ impl Tally {
         let exit = if is_unknown { Exit::Unknown } else { self.stop.unwrap_or(first) };
         let well = self.exits.get(&Exit::Ok).copied().unwrap_or(0);
         let message = format!(
-            "{} of {} lines did not end with 0, the first is line {line} with {}",
+            "{} of {} did not end with 0, the first is line {line} with {}",
             self.lines - well,
-            self.lines,
+            counted(self.lines, "line"),
             first.code()
         );
         Problem::new("batch_incomplete", exit, message)

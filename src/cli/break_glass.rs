@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::scale::wish_of;
 use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
+use crate::domain::count::number;
 use crate::domain::id::{AuthorizationId, Replicas};
 use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, OpenAuthorization, Unauthorized};
 use crate::domain::time::{DurationMs, Timestamp};
@@ -124,8 +125,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Revoke { id, why } => {
             let reason = why.detail(app)?;
             let changed = revoke(app.session()?, &id, &reason)?;
-            let line =
-                if changed { format!("{id} is taken back") } else { format!("{id} is so already") };
+            let already = if changed { "" } else { " already" };
+            let line = format!("{id} is taken back{already}");
             Ok(changed_answer(&id, changed).line(line))
         }
         Verb::Review { id, why, sign } => {
@@ -244,7 +245,11 @@ fn list(app: &mut App, check: bool) -> Outcome {
             Problem::new(
                 "unreviewed",
                 exit,
-                format!("{} uses of break-glass wait for a review", found.len()),
+                number(
+                    found.len(),
+                    "use of break-glass waits for a review",
+                    "uses of break-glass wait for a review",
+                ),
             )
             .hint("look at each, and say so, with")
             .run(app.problem_context().command(&[

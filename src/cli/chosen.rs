@@ -131,7 +131,7 @@ impl App {
     }
 
     /// The names of ledgers that `config.toml` has.
-    fn ledger_names(&self) -> Result<BTreeMap<String, String>, Fault> {
+    pub(super) fn ledger_names(&self) -> Result<BTreeMap<String, String>, Fault> {
         let file = self.config_dir()?.join("config.toml");
         let text = match files::read_settings_text(&file) {
             Ok(text) => text,

@@ -10,6 +10,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
+use crate::domain::count::counted;
 use crate::ledger::OpenOptions;
 use crate::ledger::life::examine::{Check, Health};
 use crate::ops::doctor;
@@ -30,7 +31,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let DoctorArgs {} = DoctorArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let chosen = app.chosen()?;
     let open = OpenOptions { lock_timeout: app.globals.lock_timeout };
-    let mut checks = doctor::place(&chosen.location, open);
+    let mut checks = vec![Check::ok("chosen", format!("{}, {}", chosen.shown, chosen.why))];
+    checks.extend(settings(app));
+    checks.extend(doctor::place(&chosen.location, open));
     match app.session() {
         Ok(session) => {
             checks.push(Check::ok("open", "it opens"));
@@ -90,6 +93,31 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         answer = answer.name(check.name);
     }
     Ok(answer)
+}
+
+/// Which files of this host say how things are done here.
+fn settings(app: &App) -> Vec<Check> {
+    let Ok(folder) = app.config_dir() else {
+        let found = "no settings of this host: neither HOME nor XDG_CONFIG_HOME is set";
+        return vec![Check::ok("config", found)];
+    };
+    let seen = |name: &str| {
+        let file = folder.join(name);
+        let shown = file.display().to_string();
+        if file.exists() { shown } else { format!("{shown}: not there") }
+    };
+    let config = match app.ledger_names() {
+        Ok(names) if names.is_empty() => Check::ok("config", seen("config.toml")),
+        Ok(names) => {
+            let found = format!("{}: {}", seen("config.toml"), counted(names.len(), "name"));
+            Check::ok("config", found)
+        }
+        Err(fault) => {
+            let advice = "mend the file; it has [ledgers], and under it NAME = \"PATH or address\"";
+            Check::warn("config", app.problem(fault).message, advice)
+        }
+    };
+    vec![config, Check::ok("actuators", seen("actuators.toml"))]
 }
 
 fn problem(checks: &[Check], worst: Health, code: &'static str, exit: Exit) -> Problem {

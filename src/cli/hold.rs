@@ -69,26 +69,26 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             let session = app.session()?;
             let until = until(&word, session.now())?;
             let laid = hold(session, &name, Some(until), &reason)?;
-            Ok(told(&name, &laid, &format!("held until {until}")))
+            Ok(told(&name, &laid, &format!("held until {until}"), "is held so already"))
         }
         Verb::Lift { name, why } => {
             let reason = why.detail(app)?;
             let laid = hold(app.session()?, &name, None, &reason)?;
-            Ok(told(&name, &laid, "no longer held"))
+            Ok(told(&name, &laid, "no longer held", "is not held: there is nothing to lift"))
         }
         Verb::List => list(app),
     }
 }
 
-/// What came of something that is laid upon a service.
-pub(super) fn told(name: &ServiceName, laid: &Laid, so: &str) -> Answer {
+/// What came of something that is laid upon a service. `already` is said where nothing changed.
+pub(super) fn told(name: &ServiceName, laid: &Laid, so: &str, already: &str) -> Answer {
     let mut answer = Answer::ok()
         .recorded(if laid.changed { Recorded::Yes } else { Recorded::No })
         .whole_noun("service", view::service(&laid.head))
         .name(name.as_str());
     answer.changed = laid.changed;
     answer.current = view::current(&laid.head);
-    let line = if laid.changed { format!("{name}  {so}") } else { format!("{name} is so already") };
+    let line = if laid.changed { format!("{name}  {so}") } else { format!("{name} {already}") };
     answer.line(line)
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use super::app::App;
 use super::problem::Problem;
-use super::{NOUNS, first_word};
+use super::{NOUNS, first_word, habits};
 use crate::domain::id::ServiceName;
 
 /// How many letters may differ between what was typed and what was meant.
@@ -22,6 +22,10 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
             .run(vec!["scalectl".into(), "help".into()]);
     };
     let Some(noun) = NOUNS.iter().find(|noun| noun.name == words[at]) else {
+        if let Some((hint, line)) = habits::of_word(&words, at) {
+            let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
+            return Problem { facts, ..problem }.hint(hint).run(line);
+        }
         let names = NOUNS.iter().filter(|noun| !noun.hidden).map(|noun| noun.name);
         let problem = match nearest(&words[at], names) {
             // The nearest alone: a list in another order would be read as one.
@@ -36,10 +40,26 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
             .run(vec!["scalectl".into(), "help".into()]);
     };
     if let Some(line) = in_right_form(&words, at) {
-        return problem.hint("a count is written like this").run(line);
+        let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
+        return Problem { facts, ..problem }.hint("it is written like this").run(line);
     }
     let command = noun.command();
+    let is_verb = |word: &String| command.find_subcommand(word).is_some();
+    if command.has_subcommands()
+        && !words.get(at + 1).is_some_and(is_verb)
+        && let Some((hint, line)) = habits::of_verb(&words, at)
+    {
+        let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
+        return Problem { facts, ..problem }.hint(hint).run(line);
+    }
     let verb = words[at + 1..].iter().find(|word| command.find_subcommand(word).is_some());
+    let of_lease = ["renew", "release"].map(Some).contains(&verb.map(String::as_str));
+    if noun.name == "lease" && of_lease && problem.message.contains("--lease") {
+        let key = words.last().filter(|word| !word.starts_with('-') && Some(*word) != verb);
+        let key = key.map_or("KEY", String::as_str);
+        let line = ["scalectl", "lease", "show", key].map(str::to_owned);
+        return problem.hint("the id of a lease was its answer, and is shown by").run(line.into());
+    }
     let mut line = vec!["scalectl".to_owned(), noun.name.to_owned()];
     line.extend(verb.cloned());
     line.push("--help".to_owned());
@@ -54,6 +74,9 @@ fn in_right_form(words: &[String], noun: usize) -> Option<Vec<String>> {
     let is_name = |word: &str| word.parse::<ServiceName>().is_ok() && !word.starts_with('-');
     match words[noun].as_str() {
         "scale" | "plan" => {
+            if let Some(line) = habits::of_scale(words, noun) {
+                return Some(line);
+            }
             let [name, count] = words.get(noun + 1..noun + 3)? else { return None };
             (is_name(name) && is_number(count)).then_some(())?;
             line[noun + 1] = format!("{name}={count}");

@@ -11,6 +11,7 @@ mod bug;
 mod chosen;
 pub mod config;
 mod fault;
+mod habits;
 mod mistyped;
 mod noun;
 pub mod passwd;

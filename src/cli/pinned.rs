@@ -61,7 +61,8 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         Verb::Clear { name, why } => {
             let reason = why.detail(app)?;
             let laid = override_clear(app.session()?, &name, &reason)?;
-            Ok(told(&name, &laid, "no longer pinned; the count stays as it is"))
+            let so = "no longer pinned; the count stays as it is";
+            Ok(told(&name, &laid, so, "is not pinned: there is nothing to clear"))
         }
     }
 }

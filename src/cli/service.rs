@@ -128,7 +128,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
             registration.max_replicas,
             registration.writer
         )),
-        Some(_) if !done.changed => answer.line(format!("{} is so already", args.name)),
+        Some(_) if !done.changed => answer.line(format!("{} is registered so already", args.name)),
         Some(before) => {
             let mut answer =
                 answer.line(format!("{}  registration {}", args.name, registration.unit_revision));

@@ -6,6 +6,7 @@ use super::app::App;
 use super::exit::Exit;
 use super::problem::{Problem, ProblemContext, why_text};
 use super::view::newer_than;
+use crate::domain::count::counted;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
@@ -169,7 +170,9 @@ fn mismatch(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
 fn partial(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
     let count = execution.result.as_ref().and_then(|recorded| recorded.result.observed_replicas());
     let text = match count {
-        Some(count) => format!("{what} failed for good, and left {count} replicas"),
+        Some(count) => {
+            format!("{what} failed for good, and left {}", counted(count.get(), "replica"))
+        }
         None => format!("{what} failed for good, and the target is not as it was"),
     };
     let problem = Problem::new("failed_partly_applied", Exit::Diverged, text);

@@ -211,7 +211,7 @@ pub(super) fn last_tick(
     let fact = told.map_or_else(none, |(at, evaluation)| {
         let count = |it: Option<Replicas>| it.map_or_else(|| "?".to_owned(), |it| it.to_string());
         let what = match &evaluation.outcome {
-            TickOutcome::Skipped { because } => format!("nothing: {}", because.text()),
+            TickOutcome::Skipped { because } => format!("nothing: {}", because.plain()),
             outcome => outcome.as_str().to_owned(),
         };
         let value = evaluation.value.map_or_else(|| "?".to_owned(), |value| value.to_string());

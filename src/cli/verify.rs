@@ -65,7 +65,8 @@ fn restored_since(found: &Verification, app: &App) -> Problem {
         "restored_since",
         Exit::Attention,
         format!(
-            "the ledger is sound, and was restored since: the ends of {chains} chains are lost"
+            "the ledger is sound, and was restored since: {}",
+            view::number(chains, "chain has lost its end", "chains have lost their ends")
         ),
     )
     .hint("who has restored it and why is told by")
@@ -147,7 +148,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             }
         ));
     if signatures.good > 0 {
-        answer = answer.line(format!("{} signatures, each good when it was made", signatures.good));
+        let good = view::counted(signatures.good, "signature");
+        answer = answer.line(format!("{good}, each good when it was made"));
     }
     if let Some(why) = &signatures.unchecked {
         answer = answer.warning("signatures_not_checked", why);

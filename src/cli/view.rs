@@ -7,6 +7,7 @@ use super::exit::Exit;
 use super::output::{Answer, Applied, Recorded};
 use super::table::{Cell, Column, Table, Tone};
 use super::unwell;
+pub(crate) use crate::domain::count::{counted, number};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
@@ -371,11 +372,6 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
         ]);
     }
     table
-}
-
-/// `1 service`, `2 services`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A reading in words.

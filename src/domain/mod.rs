@@ -6,6 +6,7 @@
 //! [`scale::event::Event`] that live commands use.
 
 pub mod canonical;
+pub mod count;
 pub mod digest;
 pub mod id;
 pub mod measure;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::OpError;
 use super::session::Session;
+use crate::domain::count::counted;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::CLOCK_SKEW_MAX;
 use crate::ledger::life::examine::{self, Check};
@@ -75,7 +76,10 @@ fn unfinished(session: &mut Session) -> Result<Check, OpError> {
         .map(|it| it.key().to_string())
         .collect();
     Ok(if unknown.is_empty() {
-        Check::ok("unfinished", format!("{} keys under way, none under a call", found.len()))
+        Check::ok(
+            "unfinished",
+            format!("{} under way, none under a call", counted(found.len(), "key")),
+        )
     } else {
         let found = format!("a call under way or unknown: {}", named(&unknown));
         Check::warn("unfinished", found, "scalectl replay --all")
@@ -112,7 +116,7 @@ fn bindings(session: &mut Session) -> Result<Check, OpError> {
         .map(|actuator| actuator.name.to_string())
         .collect();
     Ok(if unbound.is_empty() {
-        Check::ok("bindings", format!("{} actuators, all bound here", actuators.len()))
+        Check::ok("bindings", format!("{}, all bound here", counted(actuators.len(), "actuator")))
     } else {
         let found = format!("not bound on this host: {}", named(&unbound));
         let advice =
@@ -131,7 +135,7 @@ fn call_files(session: &mut Session) -> Result<Check, OpError> {
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     let strange: Vec<String> = names.filter(|name| !known.contains(name)).collect();
     Ok(if strange.is_empty() {
-        Check::ok("calls", format!("{} files, each of a row under way", known.len()))
+        Check::ok("calls", format!("{}, each of a row under way", counted(known.len(), "file")))
     } else {
         let found = format!("of no row under way: {}", named(&strange));
         Check::warn("calls", found, "another ledger's, or left over: replay sweeps old ones")

@@ -6,6 +6,7 @@ use super::error::OpError;
 use super::report::{Effect, Report, stands};
 use super::session::Session;
 use crate::actuator::protocol::LookupReply;
+use crate::domain::count::counted;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
@@ -225,7 +226,7 @@ fn settle(
     {
         if let Some(reading) = &report.execution.last_reading {
             let state = stands(&report.execution);
-            steps.push(format!("read {} replicas: {state}", reading.replicas));
+            steps.push(format!("read {}: {state}", counted(reading.replicas.get(), "replica")));
         }
         if !matches!(report.execution.phase, Phase::RecoveryPending { .. }) {
             return Ok(Some(report));

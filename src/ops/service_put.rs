@@ -355,7 +355,10 @@ fn check(
     if terms.required_readings > RequiredReadings::MIN && !actuator.capabilities.inspect {
         return Err(OpError::usage(
             "capability_missing",
-            format!("{} readings: actuator {name} cannot inspect", terms.required_readings),
+            format!(
+                "actuator {name} cannot inspect, so --readings is at most 1, not {}",
+                terms.required_readings
+            ),
         ));
     }
     if registration.retry_policy.backoff > crate::domain::scale::intent::BACKOFF_MAX {

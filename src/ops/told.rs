@@ -64,7 +64,7 @@ fn moved_by_a_tick(registration: &Registration, desired: Replicas) -> Option<Not
             scaling.signal.name
         ),
         (None, Some(declared)) if declared != desired => format!(
-            "{declared} replicas are declared for {service}: the next reconcile brings it back to \
+            "{service} has a declared count of {declared}: the next reconcile brings it back to \
              that; to keep {desired}: scalectl service put {service} --replicas {desired}, or for \
              a time: {pin}"
         ),

@@ -100,7 +100,7 @@ fn a_signal_ends_it_after_the_group_that_is_begun() {
         };
         assert_eq!(code, Some(exit));
         let (_, stderr) = talk.end();
-        assert!(stderr.contains("batch: 1 lines: 1 × 0 ok"), "{stderr}");
+        assert!(stderr.contains("batch: 1 line: 1 × 0 ok"), "{stderr}");
         assert!(stderr.contains("error[interrupted]"), "{stderr}");
         assert_eq!(accepted(&world), ["k1"]);
     }

@@ -41,6 +41,9 @@ fn a_typo_leads_to_the_help_of_its_verb() {
         ("status --limit", "scalectl status --help"),
         ("sclae web=1", "scalectl help"),
         ("--nonsense", "scalectl help"),
+        ("get services", "scalectl -o json service list"),
+        ("service ls", "scalectl -o json service list"),
+        ("watch", "scalectl -o json status"),
         ("scale web=1 --lock-timeout 25d", "scalectl scale --help"),
     ] {
         let ran = world.json(typed).exits(2);
@@ -52,7 +55,12 @@ fn a_typo_leads_to_the_help_of_its_verb() {
 #[test]
 fn a_count_in_another_form_is_suggested_in_the_right_one() {
     let world = World::with_fake();
-    for typed in ["scale web 2 --reason x", "plan web 3", "intent put web=4 --reason x --key k"] {
+    for typed in [
+        "scale web 2 --reason x",
+        "scale web --replicas 3 --reason x",
+        "plan web 3",
+        "intent put web=4 --reason x --key k",
+    ] {
         let ran = world.json(typed).exits(2);
         pasted(&world, &ran, 0).exits(0);
     }

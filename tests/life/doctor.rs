@@ -19,6 +19,9 @@ fn a_sound_ledger_is_well() {
     let world = World::with_fake();
     let ran = world.json("doctor").exits(0);
     for check in [
+        "chosen",
+        "config",
+        "actuators",
         "sqlite",
         "file_system",
         "disk",
@@ -34,6 +37,29 @@ fn a_sound_ledger_is_well() {
     ] {
         assert_eq!(state(&ran, check), "ok", "{check}: {ran:#?}");
     }
+}
+
+#[test]
+fn the_files_that_are_in_use_are_named() {
+    sqlite_only!("its file is named");
+    let world = World::with_fake();
+    let found = |ran: &Ran, name: &str| {
+        let checks = ran.at("/checks");
+        let row = checks.as_array().unwrap().iter().find(|row| row["check"] == name).cloned();
+        row.unwrap()["found"].as_str().unwrap().to_owned()
+    };
+    let ran = world.json("doctor").exits(0);
+    assert!(found(&ran, "chosen").ends_with("(no --ledger, no SCALECTL_LEDGER)"), "{ran:#?}");
+    assert!(found(&ran, "config").ends_with("/scalectl/config.toml: not there"), "{ran:#?}");
+    assert!(found(&ran, "actuators").ends_with("/scalectl/actuators.toml"), "{ran:#?}");
+    let file = world.path(".config/scalectl/config.toml");
+    std::fs::write(&file, format!("[ledgers]\nprod = {:?}\n", world.ledger())).unwrap();
+    let ran = world.json("--ledger prod doctor").exits(0);
+    assert!(found(&ran, "config").ends_with("/config.toml: 1 name"), "{ran:#?}");
+    assert_eq!(found(&ran, "chosen"), "prod, chosen by --ledger");
+    std::fs::write(&file, "[ledger]\n").unwrap();
+    let ran = world.json("doctor").exits(26);
+    assert_eq!(state(&ran, "config"), "warn");
 }
 
 #[test]

@@ -50,6 +50,10 @@ fn every_shell_block_of_the_readme_works_as_typed() {
     let printed = succeeds(&world, session);
     assert!(printed.contains("verified (converged)"), "{printed}");
     assert!(printed.contains(": sound"), "{printed}");
+    let readme = std::fs::read_to_string(in_repository("README.md")).expect("a page");
+    let check = "scalectl actuator check procs --workload scalectl-check";
+    assert!(readme.contains(check), "the line that tries an actuator");
+    succeeds(&world, check);
     let refused = typed(&world, plan);
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -58,6 +62,12 @@ fn every_shell_block_of_the_readme_works_as_typed() {
     std::fs::write(world.path("files.sh"), actuator).expect("the script is written");
     let printed = succeeds(&world, trial);
     assert!(printed.contains("counter@1  0 → 4  verified (converged)"), "{printed}");
+    let shared = typed(
+        &world,
+        &format!("export COUNTER_DIR=$PWD/target-folder; {}", check.replace("procs", "files")),
+    );
+    assert_eq!(shared.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&shared.stderr).contains("error[workload_in_use]"));
     let count = std::fs::read_to_string(world.path("target-folder/count")).expect("a count");
     assert_eq!(count.trim(), "4");
     assert_eq!(world.json("intent show web@latest").at("/execution/state"), "verified");

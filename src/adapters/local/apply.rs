@@ -1,5 +1,6 @@
 //! The effect: starting and ending replicas.
 
+use crate::domain::count::{counted, number};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -72,7 +73,7 @@ fn carry_out(
     let now = count(&workload.live(host)?);
     let reply = match shortfall {
         None if now == desired => {
-            let detail = format!("{found} replicas became {now}");
+            let detail = format!("{} became {now}", counted(found, "replica"));
             succeeded(apply, &workload.state, &detail)
         }
         found => {
@@ -139,7 +140,10 @@ fn stop(
         });
         if !killed {
             let alive = victims.iter().filter(|v| v.identity.is_alive(host)).count();
-            let detail = format!("{alive} replicas are alive after TERM and KILL");
+            let detail = format!(
+                "{} after TERM and KILL",
+                number(alive, "replica is alive", "replicas are alive")
+            );
             return Ok(Some(Shortfall { code: "replica_stop_failed", detail }));
         }
     }

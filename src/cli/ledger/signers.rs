@@ -1,5 +1,6 @@
 //! `ledger signers`: whose signatures are taken.
 
+use crate::domain::count::counted;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -81,5 +82,7 @@ fn shown(answer: Answer, list: Option<&AllowedSigners>) -> Answer {
     let is_key = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
     let keys = list.text.lines().filter(is_key).count();
     let asked = if list.is_required { "required" } else { "taken where one is given" };
-    answer.name(list.digest().to_string()).line(format!("{keys} keys, signatures are {asked}"))
+    answer
+        .name(list.digest().to_string())
+        .line(format!("{}, signatures are {asked}", counted(keys, "key")))
 }

@@ -1,5 +1,6 @@
 //! `policy diff`: what another policy would change, before it holds.
 
+use crate::domain::count::{counted, number};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -37,10 +38,10 @@ pub(super) fn diff(args: &DiffArgs, app: &mut App) -> Outcome {
         put.extend(["--expect-digest".to_owned(), before, "--reason".to_owned(), "WHY".to_owned()]);
         let words: Vec<&str> = put.iter().map(String::as_str).collect();
         let what = format!(
-            "it is not the policy that holds: {} rules differ, and {} of the last {} decisions",
-            found.rules.len(),
+            "it is not the policy that holds: {}, and {} of the last {}",
+            number(found.rules.len(), "rule differs", "rules differ"),
             found.otherwise.len(),
-            found.asked
+            counted(found.asked, "decision")
         );
         let problem = Problem::new("policy_differs", Exit::Attention, what)
             .hint("read what would change; what makes it hold is")

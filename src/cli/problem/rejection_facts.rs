@@ -1,5 +1,6 @@
 //! The facts and the way on of the refusals that have more to tell than a line.
 
+use crate::domain::count::counted;
 use serde_json::json;
 
 use super::rejection::at;
@@ -79,10 +80,10 @@ pub(super) fn stale_revision(
         Some(current) => p.fact(
             "newest",
             format!(
-                "{}, accepted {} ago: {} replicas by {}, \"{}\"",
+                "{}, accepted {} ago: {} by {}, \"{}\"",
                 at(service, current.intent_revision),
                 c.now.since(current.accepted_at),
-                current.desired_replicas,
+                counted(current.desired_replicas.get(), "replica"),
                 current.actor,
                 current.reason,
             ),

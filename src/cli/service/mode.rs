@@ -100,5 +100,6 @@ fn answer(name: &ServiceName, done: &HandedOver) -> Answer {
 pub(super) fn retire(args: &RetireArgs, app: &mut App) -> Outcome {
     let reason = args.why.detail(app)?;
     let laid = service_retire(app.session()?, &args.name, &reason)?;
-    Ok(told(&args.name, &laid, "retired; its history stays, and service put registers it anew"))
+    let so = "retired; its history stays, and service put registers it anew";
+    Ok(told(&args.name, &laid, so, "is retired already"))
 }

@@ -3,6 +3,7 @@
 mod parts;
 mod retry;
 
+use crate::domain::count::counted;
 use serde::Serialize;
 
 pub use parts::{Difference, MissingFact, TargetPart};
@@ -127,7 +128,7 @@ pub enum Rejection {
     #[error("the target of {service} is the target of {holder} already: uid {uid}")]
     TargetTaken { service: ServiceName, uid: TargetUid, holder: ServiceName },
     /// The count is not what the caller believes.
-    #[error("{service} has {actual} replicas, you expected {expected}")]
+    #[error("{service} has {}, you expected {expected}", counted(actual.get(), "replica"))]
     PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
     /// Somebody else's wish would be ended.
     #[error("{service}@{revision} of {actor} waits, and this would end it")]
@@ -211,7 +212,7 @@ pub enum Rejection {
     #[error("{authorization_id} was given by the same person: {} {name}", evidence.as_str())]
     SameReviewer { authorization_id: AuthorizationId, evidence: PersonEvidence, name: String },
     /// The ledger takes nothing of the kind without a signature.
-    #[error("{subject} is to be signed, and is not")]
+    #[error("this ledger asks for a signature of {subject}, and there is none")]
     SignatureMissing { subject: String },
     /// The signature is not good for this.
     #[error("the signature of {subject} is not taken: {why}")]
@@ -288,7 +289,7 @@ pub enum Rejection {
     StillOwned { service: ServiceName, owners: Vec<String> },
 
     /// The reading is not the wished count.
-    #[error("{service}@{revision} wishes {desired} replicas, and {actual} were read")]
+    #[error("{service}@{revision} wishes a count of {desired}, and {actual} was read")]
     ReadingDiffers {
         service: ServiceName,
         revision: IntentRevision,

@@ -265,6 +265,17 @@ pub enum NoData {
 }
 
 impl NoData {
+    /// The words for people.
+    pub const fn plain(self) -> &'static str {
+        match self {
+            Self::Missing => "there is no sample of it",
+            Self::Mismatched => "the sample is of another signal, aggregation, unit or scope",
+            Self::Stale => "the sample is over 2m old",
+            Self::Future => "the sample lies over 30s in the future",
+            Self::Consumed => "the sample is no newer than the last one that was used",
+        }
+    }
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -119,7 +119,33 @@ impl TickOutcome {
 }
 
 impl Skip {
-    /// The words for people.
+    /// The words for whoever has read no rule book.
+    pub fn plain(&self) -> String {
+        let said = match self {
+            Self::Static => "no signal scales it",
+            Self::Budget => "this tick has made as many wishes as it may (--max-actions)",
+            Self::Unobserved => "nobody could say what runs",
+            Self::Down => "it is down: none of it is ready",
+            Self::NoData { what } => what.plain(),
+            Self::Overridden => "a person has pinned the count (override)",
+            Self::Held => "a person holds the count (hold)",
+            Self::WithinDeadband => "the value is near enough to its target (deadband)",
+            Self::Awaiting { state } => {
+                return format!("its newest wish is {state}, and comes first");
+            }
+            Self::Simulated => "the same wish was simulated",
+            Self::CostCap => "more would cost over the budget",
+            Self::AtTarget => "it is as the sample asks",
+            Self::Stabilizing { direction, samples, needed } => {
+                let more = if *direction == Direction::Up { "more" } else { "fewer" };
+                return format!("{samples} of {needed} samples in a row ask for {more}");
+            }
+            Self::Refused { message, .. } => message,
+        };
+        said.to_owned()
+    }
+
+    /// The words of the rule book, on the wire.
     pub fn text(&self) -> String {
         match self {
             Self::Static => "not scaled by a signal".to_owned(),

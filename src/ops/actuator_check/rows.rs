@@ -6,6 +6,7 @@ use super::probe::{Probe, Seen, Step, Trouble, broken, unknown_text};
 use super::{Check, CheckPlan, CheckReport, Checked};
 use crate::actuator::protocol::{self, ApplyAnswer, Inspection, PROTOCOL, Request};
 use crate::actuator::signals::{self, Signals};
+use crate::domain::count::counted;
 use crate::domain::id::{Replicas, TargetResourceVersion};
 use crate::domain::scale::result::ActuationResult;
 use crate::domain::time::DurationMs;
@@ -214,8 +215,8 @@ impl Rows {
         }
         let ready = by_name.ready_replicas.map(|ready| format!(", {ready} ready"));
         Ok(format!(
-            "{} replicas{}, version {}",
-            by_name.replicas,
+            "{}{}, version {}",
+            counted(by_name.replicas.get(), "replica"),
             ready.unwrap_or_default(),
             by_name.target.target_resource_version
         ))
@@ -262,7 +263,7 @@ impl Rows {
     fn leave_as_found(&mut self) -> Seen {
         let first = self.plan.first_count().unwrap_or(Replicas::MIN);
         if self.probe.standing()?.is_some_and(|found| found.replicas == first) {
-            return Ok(format!("{first} replicas"));
+            return Ok(counted(first.get(), "replica"));
         }
         let desired = u32::try_from(first.get()).unwrap_or(u32::MAX);
         self.takes_effect(&Step::new("last", 9, 1, desired)).map(|(_, seen)| seen)
@@ -295,7 +296,7 @@ impl Rows {
             (Some(before), Some(after)) => {
                 self.agree(&before, &after, desired, version_after.as_ref())?
             }
-            _ => format!("{desired} replicas, says its answer"),
+            _ => format!("{}, says its answer", counted(desired.get(), "replica")),
         };
         Ok((result, seen))
     }

@@ -84,7 +84,7 @@ pub(super) fn check_scaling(wanted: &Registration) -> Result<(), Rejection> {
         }
         if let Some(declared) = wanted.declared_replicas {
             return contradiction(format!(
-                "{service} is scaled by {}, and {declared} replicas are declared: one or the other",
+                "{service} is scaled by {}, and its declared count is {declared}: one or the other",
                 scaling.signal.name
             ));
         }
@@ -93,7 +93,7 @@ pub(super) fn check_scaling(wanted: &Registration) -> Result<(), Rejection> {
         && !(wanted.min_replicas..=wanted.max_replicas).contains(&declared)
     {
         return contradiction(format!(
-            "{declared} replicas are declared for {service}, which may have {} to {}",
+            "the declared count {declared} of {service} is outside its bounds {} to {}",
             wanted.min_replicas, wanted.max_replicas
         ));
     }
