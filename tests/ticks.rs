@@ -9,6 +9,7 @@ mod prometheus;
 mod recipe;
 mod reconcile;
 mod sources;
+mod told;
 
 use serde_json::{Value, json};
 

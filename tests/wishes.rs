@@ -175,8 +175,8 @@ fn waiting_for_ready_ends_well_only_when_they_are() {
         .run("service put web --actuator counted --max 5 --drain none --converge-on declared")
         .exits(0);
     let line = "scale web=3 --key k1 --reason r --wait=ready --timeout 600ms";
-    world.run(line).exits(19);
-    world.run(line).exits(19);
+    world.run(line).exits(19).says("of 3 are ready: the same line waits on");
+    world.run(line).exits(19).says("scalectl status web");
     says("{\"replicas\":3,\"ready\":3}");
     world.run(line).exits(0);
     says("3");

@@ -81,7 +81,13 @@ impl App {
         let around = Surroundings { environment: self.environment.all(), os_user: &os_user };
         ServerAddress::parse(address, &around).map(Location::Server).map_err(|error| {
             let shown = without_password(address);
-            Fault::usage("ledger_address_invalid", format!("{shown}: {error}"))
+            let text = format!("{shown}: {error}");
+            Problem::usage("ledger_address_invalid", text)
+                .hint(
+                    "write postgres://USER@HOST/DATABASE, with ?sslmode=verify-full (what is done \
+                     anyway) or, within one host, ?sslmode=disable",
+                )
+                .into()
         })
     }
 

@@ -208,6 +208,17 @@ pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> A
         let text = "the target does not say how many replicas are ready";
         answer = answer.warning("readiness_unknown", text);
     }
+    if exit == Exit::NotYet && scaled.readiness == Readiness::NotYet {
+        let ready = report.head.newest_reading.as_ref().and_then(|reading| reading.ready_replicas);
+        let ready = ready.map_or_else(|| "not all".to_owned(), |ready| ready.to_string());
+        let text = format!(
+            "{ready} of {} are ready: the same line waits on; how it stands is told by scalectl \
+             status {}",
+            report.execution.desired(),
+            report.execution.intent.service
+        );
+        answer = answer.warning("not_ready", text);
+    }
     if let Some(reading) = report.head.newest_reading.as_ref() {
         answer = answer.line(format!("  read       {}", view::reading_text(reading)));
     }

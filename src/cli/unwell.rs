@@ -7,6 +7,7 @@ use super::exit::Exit;
 use super::problem::{Problem, ProblemContext, why_text};
 use super::view::newer_than;
 use crate::domain::count::counted;
+use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
@@ -267,7 +268,7 @@ fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
             newer.intent_revision, newer.desired_replicas
         ),
         (None, Some(reading)) => {
-            format!("{} were read at {}", reading.replicas, reading.read_at)
+            format!("{} was read at {}", reading.replicas, reading.read_at)
         }
         (None, None) => "is not known to be so now".to_owned(),
     };
@@ -284,9 +285,17 @@ fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
             .fact("since", format!("{} by {}: {:?}", newer.accepted_at, newer.actor, newer.reason)),
         None => problem,
     };
-    problem
-        .hint(format!(
-            "to scale again, wish {service}={desired} under a new key; what holds now is told by"
-        ))
-        .run(c.command(&["explain", service.as_str()]))
+    let problem = problem
+        .hint("what holds now is told by the first; to scale again, a new key is needed")
+        .run(c.command(&["explain", service.as_str()]));
+    let wish = format!("{service}={desired}");
+    let key = format!("{}-again", execution.key());
+    match key.parse::<ExecutionKey>() {
+        Ok(key) => {
+            let words = ["scale", &wish, "--key", key.as_str(), "--reason", "WHY"];
+            problem.run(c.command(&words))
+        }
+        // A key that is as long as may be leaves no room.
+        Err(_) => problem,
+    }
 }

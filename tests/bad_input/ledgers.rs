@@ -384,6 +384,10 @@ fn no_error_about_a_server_shows_a_password() {
         world.set("SCALECTL_LEDGER", address);
         let ran = world.json("status").exits(exit);
         assert_eq!(ran.at("/error/code"), code, "{address}");
+        if code == "ledger_address_invalid" {
+            let hint = ran.at("/error/hint");
+            assert!(hint.as_str().unwrap().contains("?sslmode=verify-full"), "{ran:#?}");
+        }
         assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "{ran:#?}");
     }
 }

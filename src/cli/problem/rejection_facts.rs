@@ -10,7 +10,7 @@ use crate::domain::id::{IntentRevision, Replicas, ServiceName, TargetUid};
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
-use crate::domain::scale::policy::PolicyAnswer;
+use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
 use crate::domain::scale::rejection::{Difference, TargetPart};
 use crate::domain::scale::state::CurrentIntent;
 
@@ -316,9 +316,18 @@ pub(super) fn denied(
     let p = p
         .fact("seen", format!("actor {actor} (claim), action {}", answer.action.as_str()))
         .fact("policy", digest.to_string());
+    let is_change = matches!(
+        answer.action,
+        PolicyAction::ScaleUp | PolicyAction::ScaleDown | PolicyAction::ScaleToZero
+    );
+    let emergency =
+        if is_change { " (in an emergency: scale with --break-glass --incident ID)" } else { "" };
     match &c.wish {
         Some(wish) => p
-            .hint("it needs somebody with that right, or another policy; every rule is told by")
+            .hint(format!(
+                "it needs somebody with that right, or another policy{emergency}; every rule is \
+                 told by"
+            ))
             .run(c.command(&["policy", "test", wish, "--actor", actor])),
         None => p.hint("it needs somebody with that right, or another policy"),
     }
