@@ -1447,7 +1447,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__break__subcmd__glass__subcmd__list)
-            opts="-o -h --check --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --all --check --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

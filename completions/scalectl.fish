@@ -795,6 +795,7 @@ name\t'Names only'"
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l all -d 'What was reviewed, too'
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -l check -d 'Exit 26 while there is any'
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand break-glass; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r

@@ -7,6 +7,7 @@ mod counts;
 mod evidence;
 mod glass;
 mod group;
+mod hands;
 mod journeys;
 mod policies;
 mod recipe;

@@ -1,10 +1,13 @@
 //! A refusal changes nothing: every row of every table is as it was, on either engine, and so is
 //! the target. Only the stream of refusals may have grown, and only where the exit says so.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod tables;
+
+use std::collections::BTreeSet;
 
 use super::crash::{in_parallel, told};
 use super::support::{Ran, World};
+use tables::tables;
 
 const BEGIN: &str = "2026-01-05T10:00:00Z";
 const SERVICE: &str = "service put web --actuator fake --writer ops --max 10 --quiet 0s \
@@ -184,6 +187,7 @@ const ROWS: &[Row] = &[
     row("not_authorized", 12, &[], "scale web=3 --key k1 --reason r --break-glass bg-none"),
     row("authorization_open", 10, &[GLASS], REVIEW),
     row("same_reviewer", 12, &[GLASS, "at 2026-01-05T12:00:00Z"], REVIEW),
+    row("reviewed", 10, &[GLASS, "at 2026-01-05T12:00:00Z", "reviewed"], REVIEW),
     row("signature_refused", 12, SIGNED, "approval grant web@1 --reason r --sign-with bob"),
     row("signature_missing", 12, SIGNED, GRANT),
 ];
@@ -200,6 +204,13 @@ const NOT_HERE: [&str; 5] = [
 
 fn write_count(world: &World, count: &str) {
     world.write("fake/count", format!("{count}\n"));
+}
+
+/// The authorization that was given before, reviewed or not.
+fn glass_of(world: &World) -> String {
+    let all = world.run("break-glass list --all").stdout;
+    let found = all.split_whitespace().find(|word| word.starts_with("bg-"));
+    found.unwrap_or("bg-1").to_owned()
 }
 
 /// One line of what goes before; answers what is under way from then on.
@@ -219,6 +230,12 @@ fn prepare(world: &mut World, line: &str) -> Option<std::process::Child> {
         "proposed" => {
             world.run("policy put two.cedar --reason r").exits(0);
             world.run(PUT).exits(13);
+        }
+        "reviewed" => {
+            world.be("bob:1002");
+            let id = glass_of(world);
+            world.run(&format!("break-glass review {id} --reason r")).exits(0);
+            world.be_oneself();
         }
         "keys" => world.make_key(rest, if rest == "bob" { "others" } else { "signers" }),
         "at" => drop(world.still(rest)),
@@ -242,56 +259,6 @@ fn register_fake(world: &World) {
     let fake = fake.to_str().expect("UTF-8");
     let words = ["actuator", "put", "fake", "--timeout", "5s", "--", "/bin/sh", fake];
     world.run_args(&words).exits(0);
-}
-
-/// Every row of every table, as text; the events of the stream of refusals are on their own.
-fn tables(world: &World) -> BTreeMap<String, Vec<String>> {
-    let mut all = if world.is_on_postgres() { on_postgres(world) } else { on_sqlite(world) };
-    assert!(["ledger", "event", "service", "execution", "document"].iter().all(|name| {
-        all.get(*name).is_some_and(|rows| !rows.is_empty() || *name == "execution")
-    }));
-    let events = all.remove("event").expect("a table");
-    let (refusals, events) = events.into_iter().partition(|row| row.contains("refusals"));
-    all.insert("event".to_owned(), events);
-    all.insert("refusals".to_owned(), refusals);
-    all
-}
-
-fn on_sqlite(world: &World) -> BTreeMap<String, Vec<String>> {
-    let connection = rusqlite::Connection::open(world.ledger()).expect("a database");
-    let mut names = connection
-        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        .expect("SQL");
-    let names: Vec<String> = names
-        .query_map([], |row| row.get(0))
-        .expect("rows")
-        .map(|name| name.expect("a name"))
-        .collect();
-    let rows_of = |name: String| {
-        let mut all = connection.prepare(&format!("SELECT * FROM {name}")).expect("SQL");
-        let columns = all.column_count();
-        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
-            let cells: Result<Vec<rusqlite::types::Value>, _> =
-                (0..columns).map(|index| row.get(index)).collect();
-            cells.map(|cells| format!("{cells:?}"))
-        };
-        let rows = all.query_map([], row).expect("rows").map(|row| row.expect("a row"));
-        (name, rows.collect())
-    };
-    names.into_iter().map(rows_of).collect()
-}
-
-fn on_postgres(world: &World) -> BTreeMap<String, Vec<String>> {
-    let schema = world.schema().name();
-    let names = world.sql(&format!(
-        "SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace
-         AND relkind = 'r' ORDER BY relname"
-    ));
-    let rows_of = |name: &str| {
-        let rows = world.sql(&format!("SELECT t::text FROM {name} AS t ORDER BY t::text"));
-        (name.to_owned(), rows.lines().map(str::to_owned).collect())
-    };
-    names.lines().map(str::trim).filter(|name| *name != "SET").map(rows_of).collect()
 }
 
 fn world() -> World {
@@ -323,9 +290,8 @@ fn check(row: &Row) {
     let under_way: Vec<_> = before.filter_map(|line| prepare(&mut world, line)).collect();
     let logs = |world: &World| (world.fake_log("calls"), world.fake_log("effects"));
     let (rows, called) = (tables(&world), logs(&world));
-    let glass = world.run("break-glass list").stdout;
-    let glass = glass.split_whitespace().find(|word| word.starts_with("bg-")).unwrap_or("bg-1");
-    let ran = world.run(&row.line.replace("bg-1", glass));
+    let glass = glass_of(&world);
+    let ran = world.run(&row.line.replace("bg-1", &glass));
     let (now, called_now) = (tables(&world), logs(&world));
     world.write("fake/go", "");
     for mut child in under_way {

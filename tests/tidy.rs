@@ -28,7 +28,8 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 27] = [
+const SHARED_STEPS: [&str; 28] = [
+    "breaking",
     "administer",
     "ask",
     "call",

@@ -17,9 +17,10 @@ use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::count::number;
 use crate::domain::id::{AuthorizationId, Replicas};
-use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, OpenAuthorization, Unauthorized};
+use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ops::break_glass::{GlassRequest, authorize, glass_named, review, revoke, unreviewed};
+use crate::ops::break_glass::{Told, all_told, authorize, review, revoke, told_of, unreviewed};
+use crate::ops::breaking::GlassRequest;
 
 pub(super) const NOUN: Noun = Noun {
     name: "break-glass",
@@ -36,6 +37,9 @@ enum Verb {
     Authorize(Box<AuthorizeArgs>),
     /// List what nobody has reviewed
     List {
+        /// What was reviewed, too
+        #[arg(long)]
+        all: bool,
         /// Exit 26 while there is any
         #[arg(long)]
         check: bool,
@@ -115,12 +119,12 @@ impl GlassArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Authorize(args) => give(&args, app),
-        Verb::List { check } => list(app, check),
+        Verb::List { all, check } => list(app, all, check),
         Verb::Show { id } => {
             let session = app.session()?;
-            let glass = glass_named(session, &id)?;
+            let told = told_of(session, &id)?;
             let now = session.now();
-            Ok(shown(Answer::ok(), &glass, now))
+            Ok(shown(Answer::ok(), &told, now))
         }
         Verb::Revoke { id, why } => {
             let reason = why.detail(app)?;
@@ -133,8 +137,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             let reason = why.detail(app)?;
             let sign_with = sign.key(app);
             super::install_signals()?;
-            review(app.session()?, &id, &reason, sign_with.as_deref())?;
-            Ok(changed_answer(&id, true).line(format!("{id} is reviewed")))
+            let changed = review(app.session()?, &id, &reason, sign_with.as_deref())?;
+            let line = if changed { "is reviewed" } else { "was reviewed by you already" };
+            Ok(changed_answer(&id, changed).line(format!("{id} {line}")))
         }
     }
 }
@@ -150,6 +155,7 @@ fn changed_answer(id: &AuthorizationId, changed: bool) -> Answer {
 
 fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
     let (service, count) = wish_of(&args.wish)?;
+    app.wish = Some(args.wish.clone());
     let request = GlassRequest {
         service,
         desired: Replicas::new(count)
@@ -170,14 +176,15 @@ fn give(args: &AuthorizeArgs, app: &mut App) -> Outcome {
         let why = error.unread()?;
         session.notice("count_not_read", format!("the target could not be read: {why}"));
     }
-    let glass = authorize(session, &request)?;
+    let glass = authorize(session, request)?;
     let now = session.now();
-    let mut answer = shown(Answer::ok().recorded(Recorded::Yes), &glass, now);
+    let told = Told { glass, review: None };
+    let mut answer = shown(Answer::ok().recorded(Recorded::Yes), &told, now);
     answer.changed = true;
     Ok(answer)
 }
 
-fn view_of(glass: &OpenAuthorization, now: Timestamp) -> Value {
+fn view_of(Told { glass, review }: &Told, now: Timestamp) -> Value {
     json!({
         "authorization": glass.authorization,
         "given_by": glass.by,
@@ -185,17 +192,19 @@ fn view_of(glass: &OpenAuthorization, now: Timestamp) -> Value {
         "uses": glass.uses,
         "revoked_at": glass.revoked_at,
         "over": glass.over(now).map(Unauthorized::as_str),
+        "review": review,
     })
 }
 
-fn shown(answer: Answer, glass: &OpenAuthorization, now: Timestamp) -> Answer {
+fn shown(answer: Answer, told: &Told, now: Timestamp) -> Answer {
+    let glass = &told.glass;
     let it = &glass.authorization;
     let from = it.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let over = glass.over(now);
     let state =
         over.map_or_else(|| format!("open until {}", it.until), |why| why.as_str().to_owned());
     let mut answer = answer
-        .whole_noun("authorization", view_of(glass, now))
+        .whole_noun("authorization", view_of(told, now))
         .name(it.authorization_id.as_str())
         .line(format!(
             "{}   {}   {from} → {}   {state}",
@@ -215,8 +224,29 @@ fn shown(answer: Answer, glass: &OpenAuthorization, now: Timestamp) -> Answer {
     if glass.by.signed_by.is_none() {
         answer = answer.line("  signed        no".to_owned());
     }
-    for key in &glass.uses {
-        answer = answer.line(format!("  used for      {key}"));
+    for (key, used) in &glass.uses {
+        let by = known_as(&used.by);
+        answer = answer.line(format!(
+            "  used for      {key} at {} by {} (claim) · {by}",
+            used.at, used.by.actor
+        ));
+        for also in &used.also_by {
+            let (actor, known) = (&also.actor, known_as(also));
+            answer = answer.line(format!("    also by     {actor} (claim) · {known}"));
+        }
+        if let Some(wished_by) = &used.wished_by {
+            let (actor, known) = (&wished_by.actor, known_as(wished_by));
+            answer = answer.line(format!("    wished by   {actor} (claim) · {known}"));
+        }
+    }
+    if let Some(review) = &told.review {
+        return answer.line(format!(
+            "  reviewed by   {} (claim) · {} at {}: {}",
+            review.by.actor,
+            known_as(&review.by),
+            review.at,
+            review.reason.as_str()
+        ));
     }
     answer.line(format!(
         "  afterwards    break-glass review {} (by somebody else)",
@@ -224,9 +254,15 @@ fn shown(answer: Answer, glass: &OpenAuthorization, now: Timestamp) -> Answer {
     ))
 }
 
-fn list(app: &mut App, check: bool) -> Outcome {
+fn list(app: &mut App, all: bool, check: bool) -> Outcome {
     let session = app.session()?;
-    let found = unreviewed(session)?;
+    let found = if all {
+        all_told(session)?
+    } else {
+        let open = unreviewed(session)?;
+        open.into_iter().map(|glass| Told { glass, review: None }).collect()
+    };
+    let waiting = found.iter().filter(|told| told.review.is_none()).count();
     let now = session.now();
     let mut table = Table::new([
         Column::left("AUTHORIZATION"),
@@ -238,7 +274,7 @@ fn list(app: &mut App, check: bool) -> Outcome {
         Column::left("INCIDENT"),
         Column::left("WHY").shrinks(),
     ]);
-    let exit = if check && !found.is_empty() { Exit::Attention } else { Exit::Ok };
+    let exit = if check && waiting > 0 { Exit::Attention } else { Exit::Ok };
     let mut answer = match exit {
         Exit::Ok => Answer::ok(),
         exit => Answer::failed(
@@ -246,7 +282,7 @@ fn list(app: &mut App, check: bool) -> Outcome {
                 "unreviewed",
                 exit,
                 number(
-                    found.len(),
+                    waiting,
                     "use of break-glass waits for a review",
                     "uses of break-glass wait for a review",
                 ),
@@ -262,9 +298,11 @@ fn list(app: &mut App, check: bool) -> Outcome {
         ),
     };
     let mut rows = Vec::new();
-    for glass in &found {
+    for told in &found {
+        let glass = &told.glass;
         let it = &glass.authorization;
         let state = match glass.over(now) {
+            _ if told.review.is_some() => "reviewed",
             None => "open",
             Some(Unauthorized::Revoked) => "revoked",
             Some(Unauthorized::UsedUp) => "used",
@@ -275,12 +313,12 @@ fn list(app: &mut App, check: bool) -> Outcome {
             Cell::new(&it.service),
             Cell::new(it.desired_replicas),
             Cell::new(format!("{}/{}", glass.uses.len(), it.max_uses)),
-            Cell::new(state).tone(Tone::Warn),
+            Cell::new(state).tone(if told.review.is_some() { Tone::Plain } else { Tone::Warn }),
             Cell::new(&glass.by.actor),
             Cell::new(&it.incident),
             Cell::new(it.reason.as_str()),
         ]);
-        rows.push(view_of(glass, now));
+        rows.push(view_of(told, now));
         answer = answer.name(it.authorization_id.as_str());
     }
     Ok(answer.noun("authorizations", &rows).table(table))

@@ -17,6 +17,7 @@ use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::standing::is_stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
@@ -43,7 +44,7 @@ struct ExplainArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = ExplainArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.what.contains('=') {
-        return plan::of_wish(app, &args.what, args.wish, may_resume(matches), None);
+        return plan::of_plain_wish(app, &args.what, args.wish, may_resume(matches), None);
     }
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
@@ -73,7 +74,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     known.extend(consent(session, &state.head, &execution, now)?);
     let service = execution.intent.service.clone();
     let facts = upon::all(session, &service, &state.head, &c)?;
-    let ways: Vec<(String, String)> = ways_out(&execution, now)
+    let ways: Vec<(String, String)> = ways_out(&execution, &state.head, now)
         .into_iter()
         .map(|(line, why)| (upon::on_this_ledger(&line, &c), why))
         .collect();
@@ -260,10 +261,17 @@ fn drift(execution: &Execution) -> &'static str {
     }
 }
 
-fn ways_out(execution: &Execution, now: Timestamp) -> Vec<(String, String)> {
+fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(String, String)> {
     let name = execution.key();
     let way = |command: String, why: &str| (command, why.to_owned());
+    let stranded = "it was made for settings that are no more: end it, then wish anew";
     match &execution.phase {
+        Phase::Proposed { .. } | Phase::Accepted if is_stranded(execution, head) => {
+            vec![way(format!("scalectl intent withdraw {name}"), stranded)]
+        }
+        Phase::Failed { .. } if is_stranded(execution, head) => {
+            vec![way(format!("scalectl intent abandon {name} --reason TEXT"), stranded)]
+        }
         Phase::Accepted => vec![
             way(format!("scalectl actuate {name}"), "carry it out"),
             way(format!("scalectl intent withdraw {name}"), "take it back"),

@@ -82,7 +82,7 @@ fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
     super::install_signals()?;
     let request = ScaleRequest {
         // An override is said anew, also where the count is so already.
-        wished: Wished { put, is_keyed: true, may_resume: false },
+        wished: Wished { put, breaking: None, is_keyed: true, may_resume: false },
         wait: Wait::Verified,
         timeout: args.timeout,
         wait_approval: false,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::app::App;
 use super::args::may_resume;
+use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -13,10 +14,12 @@ use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use super::view;
 use crate::domain::id::ControllerId;
+use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::{Reports, Verdict, fresh_count};
 use crate::domain::scale::standing;
 use crate::domain::time::Timestamp;
+use crate::ops::breaking::Breaking;
 use crate::ops::plan::{Before, Plan, plan};
 use crate::ops::resume::Wished;
 
@@ -43,16 +46,28 @@ struct PlanArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = PlanArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    of_wish(app, &args.wish, args.put, may_resume(matches), args.controller.as_ref())
+    of_plain_wish(app, &args.wish, args.put, may_resume(matches), args.controller.as_ref())
 }
 
-/// The plan of a wish: `plan web=5` and `explain web=5`. A plan needs no reason.
+/// The plan of a wish that breaks no glass: `plan web=5` and `explain web=5`.
+pub(super) fn of_plain_wish(
+    app: &mut App,
+    wish: &str,
+    put: WishArgs,
+    may_resume: bool,
+    controller: Option<&ControllerId>,
+) -> Outcome {
+    of_wish(app, wish, put, may_resume, controller, |_, put| Ok((put, None)))
+}
+
+/// The plan of a wish. It needs no reason; `glass` says what is broken for it.
 pub(super) fn of_wish(
     app: &mut App,
     wish: &str,
     mut put: WishArgs,
     may_resume: bool,
     controller: Option<&ControllerId>,
+    glass: impl FnOnce(&mut App, PutIntent) -> Result<(PutIntent, Option<Breaking>), Fault>,
 ) -> Outcome {
     let (service, replicas) = wish_of(wish)?;
     if put.reason.is_none() && app.environment.text("SCALECTL_REASON").is_none() {
@@ -67,8 +82,11 @@ pub(super) fn of_wish(
     }
     let (put, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
     super::install_signals()?;
+    let (put, breaking) = glass(app, put)?;
+    let may_resume = may_resume && put.authorization.is_none();
     let now = app.session()?.now();
-    let plan = plan(app.session()?, Wished { put, is_keyed, may_resume }, controller)?;
+    let wished = Wished { put, breaking, is_keyed, may_resume };
+    let plan = plan(app.session()?, wished, controller)?;
     Ok(answer(app, &format!("{service}={replicas}"), &plan, now))
 }
 

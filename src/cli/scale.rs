@@ -100,12 +100,14 @@ fn how_to_wish(word: &str) -> String {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.dry_run {
+        let args_key = args.put.key.clone();
         return plan::of_wish(
             app,
             &args.wish,
             args.put,
             may_resume(matches),
             args.controller.as_ref(),
+            |app, put| glass::supposed(&args.glass, args_key.is_some(), put, app),
         );
     }
     let (service, replicas) = wish_of(&args.wish)?;
@@ -113,10 +115,10 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let put = args.put.undoing(put, app)?;
     app.wish = Some(args.wish.clone());
     super::install_signals()?;
-    let put = glass::broken(&args, put, app, out)?;
+    let (put, breaking) = glass::broken(&args, put, app, out)?;
     let may_resume = may_resume(matches) && put.authorization.is_none();
     let request = ScaleRequest {
-        wished: Wished { put, is_keyed, may_resume },
+        wished: Wished { put, breaking, is_keyed, may_resume },
         wait: match args.wait {
             WaitWord::Applied => Wait::Applied,
             WaitWord::Verified => Wait::Verified,

@@ -153,7 +153,7 @@ fn stranded(service: &ServiceName, app: &mut App) -> Result<Vec<(&'static str, S
     let found = app.session()?.ledger.read()?.executions(&filter)?;
     let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
         let way = match execution.phase {
-            Phase::Accepted => "withdraw",
+            Phase::Proposed { .. } | Phase::Accepted => "withdraw",
             Phase::Failed { .. } => "abandon",
             _ => return None,
         };

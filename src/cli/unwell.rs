@@ -12,6 +12,8 @@ use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::service::OnUnknown;
+use crate::domain::scale::standing::is_stranded;
+use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ops::report::Report;
 
@@ -23,13 +25,7 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
     let name = name_of(execution);
     let what = format!("{name} ({})", change_of(execution));
     let problem = match (exit, &execution.phase) {
-        // Whoever asks what became of it must not read that something was done.
-        (Exit::NotYet, Phase::Accepted) => {
-            Problem::new("not_started", exit, format!("{what} is recorded and has not started"))
-                .hint("replay starts no wish: carry it out with the first, or take it back with")
-                .run(c.command(&["actuate", key]))
-                .run(c.command(&["intent", "withdraw", key]))
-        }
+        (Exit::NotYet, Phase::Accepted) => not_started(report, &what, &c),
         (Exit::Ok | Exit::NotYet, _) => return None,
         (Exit::Diverged, Phase::Verified { cause: None } | Phase::Superseded { .. }) => {
             return Some(not_current(report, &name, &c));
@@ -74,7 +70,9 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
                 .hint("a new wish needs a new key; look back with")
                 .run(c.command(&["explain", key]))
         }
-        (Exit::ApprovalRequired, Phase::Proposed { until }) => proposed(execution, *until, &c),
+        (Exit::ApprovalRequired, Phase::Proposed { until }) => {
+            proposed(execution, &report.head, *until, &c)
+        }
         (Exit::Denied, Phase::Rejected) => {
             Problem::new("rejected", exit, format!("{name} was not approved"))
                 .hint("look at what was asked with")
@@ -87,8 +85,30 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
     Some(with_result(problem, execution))
 }
 
+/// A wish that waits for its turn: whoever asks what became of it must not read that something was
+/// done.
+fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
+    let key = report.execution.key().as_str();
+    let what = format!("{what} is recorded and has not started");
+    let problem = Problem::new("not_started", Exit::NotYet, what);
+    let withdraw = c.command(&["intent", "withdraw", key]);
+    if is_stranded(&report.execution, &report.head) {
+        let hint = "it was made for settings that are no more: take it back, then wish anew";
+        return problem.hint(hint).run(withdraw);
+    }
+    problem
+        .hint("replay starts no wish: carry it out with the first, or take it back with")
+        .run(c.command(&["actuate", key]))
+        .run(withdraw)
+}
+
 /// What waits for a colleague, and what a colleague types.
-fn proposed(execution: &Execution, until: Timestamp, c: &ProblemContext) -> Problem {
+fn proposed(
+    execution: &Execution,
+    head: &ServiceHead,
+    until: Timestamp,
+    c: &ProblemContext,
+) -> Problem {
     let what = format!("{} ({})", name_of(execution), change_of(execution));
     let id = approval_id(execution.key());
     let problem = Problem::new(
@@ -108,6 +128,14 @@ fn proposed(execution: &Execution, until: Timestamp, c: &ProblemContext) -> Prob
         Some(rules) => problem.fact("rule", rules),
         None => problem,
     };
+    if is_stranded(execution, head) {
+        return problem
+            .hint(
+                "nobody can agree to it any more: it was made for settings that are no more. Take \
+                 it back, then wish anew under another key",
+            )
+            .run(c.command(&["intent", "withdraw", execution.key().as_str()]));
+    }
     problem
         .fact("open", format!("until {until}"))
         .hint("a colleague looks at it and answers it, then run this same line again")

@@ -45,6 +45,7 @@ pub mod autoscale;
 pub mod backup;
 pub mod batch;
 pub mod break_glass;
+pub mod breaking;
 pub mod clock_accept;
 pub mod cooldown;
 pub mod doctor;

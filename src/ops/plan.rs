@@ -42,7 +42,7 @@ pub fn plan(
     controller: Option<&ControllerId>,
 ) -> Result<Plan, OpError> {
     session.refuse_unwritable()?;
-    let Wished { put, is_keyed, may_resume } = wished;
+    let Wished { put, breaking, is_keyed, may_resume } = wished;
     let key = put.key().clone();
     let service = put.service.clone();
     let read = session.ledger.read()?;
@@ -79,6 +79,12 @@ pub fn plan(
         before = Some(Before::Refused(Box::new(rejection)));
     }
     let now = on_ledger_clock(&state, session.now())?;
+    if let (None, Some(breaking)) = (&before, &breaking) {
+        match breaking.supposed(session, &state, now)? {
+            Ok(supposed) => state = supposed,
+            Err(rejection) => before = Some(Before::Refused(Box::new(rejection))),
+        }
+    }
     let reports = session.with_context(&state, Some(put.key()), |context| {
         gates::of_put(&state, &put, context, now)
     })?;

@@ -3,6 +3,7 @@
 //!
 //! Shared by `scale`, which acts on it, and `plan`, which only says so. Records nothing.
 
+use super::breaking::Breaking;
 use super::error::OpError;
 use super::session::Session;
 use crate::domain::id::{ControllerId, ExecutionKey};
@@ -16,6 +17,8 @@ use crate::domain::scale::state::ServiceState;
 pub struct Wished {
     /// The wish. Its premise is fixed at the start.
     pub put: PutIntent,
+    /// The glass that is broken for it, with it.
+    pub breaking: Option<Breaking>,
     /// Whether the key came from the caller: without one, a wish of the same count is resumed.
     pub is_keyed: bool,
     /// Whether the line leaves all to an earlier wish that can only be said of a new one.

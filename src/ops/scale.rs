@@ -3,9 +3,10 @@
 
 mod words;
 
+use super::breaking::Breaking;
 use super::carry::CarryOptions;
 use super::error::OpError;
-use super::intent_put::intent_put;
+use super::intent_put::{intent_put, put_under};
 use super::outwait::{Ends, ends_of, kind_of, remaining};
 use super::recover::recover;
 use super::report::{Effect, Report, stands};
@@ -29,7 +30,6 @@ const POLL_MIN: DurationMs = DurationMs::from_millis(100);
 const ANSWER_POLL: DurationMs = DurationMs::from_secs(1);
 /// The longest such wait.
 const POLL_MAX: DurationMs = DurationMs::from_secs(2);
-
 /// How long to wait before looking again at what may end early.
 const LOOK: DurationMs = DurationMs::from_millis(250);
 
@@ -150,7 +150,7 @@ impl Run<'_> {
     /// Puts the wish and waits for the known end of what refuses it. The premise is fixed before
     /// anything is read: whatever moves after that is a conflict.
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
-        let Wished { mut put, is_keyed, may_resume } = request;
+        let Wished { mut put, breaking, is_keyed, may_resume } = request;
         let key = put.key().clone();
         let known = is_keyed && self.session.ledger.read()?.find_execution(&key)?.is_some();
         if !known {
@@ -169,7 +169,7 @@ impl Run<'_> {
         let mut first = None;
         loop {
             refuse_after_signal()?;
-            match self.put_once(&put, is_keyed, known, &mut first) {
+            match self.put_once(&put, breaking.as_ref(), (is_keyed, known), &mut first) {
                 Ok(put) => return Ok(put),
                 Err(error) => self.outwait(error)?,
             }
@@ -180,8 +180,8 @@ impl Run<'_> {
     fn put_once(
         &mut self,
         put: &PutIntent,
-        is_keyed: bool,
-        known: bool,
+        breaking: Option<&Breaking>,
+        (is_keyed, known): (bool, bool),
         first: &mut Option<Replicas>,
     ) -> Result<Put, OpError> {
         if !known && let Some((reading, state)) = self.session.refresh_binding(&put.service)? {
@@ -195,10 +195,15 @@ impl Run<'_> {
                 return Ok(Put::There(Box::new(state.head)));
             }
         }
-        let report = intent_put(self.session, put.clone())?;
+        let report = match breaking {
+            Some(breaking) if !known => put_under(self.session, breaking, put.clone())?,
+            Some(_) | None => intent_put(self.session, put.clone())?,
+        };
         self.recorded |= report.recorded;
         if report.recorded {
-            (self.say)(&accepted(&report.execution));
+            for line in accepted(&report.execution) {
+                (self.say)(&line);
+            }
         }
         Ok(Put::Key(put.key().clone()))
     }
@@ -235,6 +240,15 @@ impl Run<'_> {
                 Phase::Proposed { until } if self.may_wait_for_answer(*until) => {
                     pause(ANSWER_POLL, self.deadline)?;
                     continue;
+                }
+                // Whoever waits for an answer is told that none can come any more.
+                Phase::Proposed { until } if self.wait_approval && *until <= self.session.now() => {
+                    return Err(Rejection::ApprovalExpired {
+                        service: execution.intent.service.clone(),
+                        revision: execution.revision(),
+                        until: *until,
+                    }
+                    .into());
                 }
                 Phase::Proposed { .. }
                 | Phase::Verified { .. }

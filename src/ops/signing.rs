@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::OpError;
 use super::session::Session;
 use super::ssh_keygen::{self, Said};
-use super::transition::Transition;
+use super::transition::{Deciding, Transition, decide_in};
 use crate::domain::digest::Digest;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::registry::{AllowedSigners, RefusalBody, RefusalEvent};
@@ -16,7 +16,7 @@ use crate::domain::scale::command::{AuthorityCommand, Command};
 use crate::domain::scale::provenance::{Provenance, Signer};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::signed::Signing;
-use crate::ledger::ReadTxn;
+use crate::ledger::{Reach, ReadTxn};
 
 /// A signature that was found good; none where nobody signed.
 #[derive(Default)]
@@ -94,13 +94,13 @@ impl Session {
         keys: &[ExecutionKey],
         command: impl FnOnce(Signing) -> AuthorityCommand,
     ) -> Result<Transition, OpError> {
-        let by = sealed.by(&self.by);
-        let without = std::mem::replace(&mut self.by, by);
-        let done = self.transition(service, keys, |_, txn| {
-            Ok(Command::Authority(Box::new(command(sealed.signing(txn)?))))
-        });
-        self.by = without;
-        done
+        self.load_policy()?;
+        self.decided(Reach::service(service), keys, |txn, by, policy, now| {
+            let by = sealed.by(by);
+            decide_in(txn, &mut Deciding { by: &by, policy, now }, service, keys, |_, txn| {
+                Ok(Command::Authority(Box::new(command(sealed.signing(txn)?))))
+            })
+        })
     }
 
     /// A refusal that is kept, of what never came to a transaction.

@@ -207,6 +207,24 @@ impl Session {
         keys: &[ExecutionKey],
         build: impl FnOnce(&ServiceState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Transition, OpError> {
+        self.decided(reach, keys, |txn, by, policy, now| {
+            decide_in(txn, &mut Deciding { by, policy, now }, service, keys, build)
+        })
+    }
+
+    /// One write: what `deciding` decides in it, one command or several, is durable with it or not
+    /// at all.
+    pub(super) fn decided(
+        &mut self,
+        reach: Reach,
+        keys: &[ExecutionKey],
+        deciding: impl FnOnce(
+            &mut WriteTxn<'_>,
+            &Provenance,
+            &mut PolicyCache,
+            Timestamp,
+        ) -> Result<Decided, Undecided>,
+    ) -> Result<Transition, OpError> {
         let counting = self.counting(reach.clone());
         let mut txn = write_about(&mut self.ledger, &self.lock_wait, counting, keys)?;
         if self.policy.lacks_a_lock(&txn)? {
@@ -214,8 +232,7 @@ impl Session {
             txn = write_about(&mut self.ledger, &self.lock_wait, reach.counting(), keys)?;
         }
         let now = self.clock.read(txn.now());
-        let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
-        match decide_in(&mut txn, &mut with, service, keys, build) {
+        match deciding(&mut txn, &self.by, &mut self.policy, now) {
             Ok(Decided { reply, events, state, evaluation, .. }) if events.is_empty() => {
                 drop(txn);
                 self.ledger.confirm()?;
@@ -227,12 +244,12 @@ impl Session {
                 self.notices.extend(told);
                 Ok(Transition { reply, events, state, evaluation, committed })
             }
+            Err(Undecided::Failed(error)) => Err(error),
             Err(Undecided::Refused(mut refused)) => {
                 drop(txn);
                 self.keep_refusals(refused.kept.take().as_slice());
                 Err(refused.into_error())
             }
-            Err(Undecided::Failed(error)) => Err(error),
         }
     }
 

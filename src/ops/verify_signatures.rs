@@ -45,6 +45,13 @@ pub fn verify_signatures(session: &mut Session) -> Result<Signatures, OpError> {
         let list = lists.iter().rev().find(|(position, _)| *position < event.position);
         let (Some((_, list)), Some(act)) = (list, act_of(session, event)?) else { continue };
         let place = format!("event {} of {}", event.sequence, event.stream);
+        let act = match act {
+            Ok(act) => act,
+            Err(why) => {
+                found.bad.push(format!("{place}: {why}"));
+                continue;
+            }
+        };
         match (&event.by.signed_by, list.is_required) {
             (None, true) => found.bad.push(format!("{place} is not signed, and was to be")),
             (None, false) => {}
@@ -83,30 +90,38 @@ fn check(
     })
 }
 
-/// What was signed, where the event records an act that can be.
-fn act_of(session: &mut Session, event: &StoredEvent) -> Result<Option<String>, OpError> {
+/// What was signed, or why nobody can say; none where the event records no act that can be.
+type Act = Option<Result<String, &'static str>>;
+
+/// What of an act is not there any more, or was never there.
+const NO_WISH: &str = "the wish that it answers is not there, or was never proposed";
+const NO_GRANT: &str = "the authorization that it reviews was never given";
+
+fn act_of(session: &mut Session, event: &StoredEvent) -> Result<Act, OpError> {
     let ledger_id = session.ledger.identity().ledger_id.clone();
     let Ok(body) = serde_json::from_value::<EventBody>(event.body.clone()) else {
-        return Ok(None);
+        return Ok(Some(Err("what it records cannot be read, so neither can what was signed")));
     };
     Ok(match body {
         EventBody::IntentAccepted { intent, acceptance } => {
             let Some(Consent::Approval { approval }) = acceptance.consent else { return Ok(None) };
             let key = intent.wish.execution_key.clone();
             let execution = session.ledger.read()?.find_execution(&key)?;
-            answer(&ledger_id, execution.as_ref(), true, &approval.reason)
+            let act = answer(&ledger_id, execution.as_ref(), true, &approval.reason);
+            Some(act.ok_or(NO_WISH))
         }
         EventBody::IntentRejected { execution_key, reason, .. } => {
             let execution = session.ledger.read()?.find_execution(&execution_key)?;
-            answer(&ledger_id, execution.as_ref(), false, &reason)
+            Some(answer(&ledger_id, execution.as_ref(), false, &reason).ok_or(NO_WISH))
         }
         EventBody::AuthorizationGranted { authorization } => {
             let valid_for = authorization.until.since(event.at);
-            Some(SignedAct::authorization(&ledger_id, &authorization, valid_for).content())
+            Some(Ok(SignedAct::authorization(&ledger_id, &authorization, valid_for).content()))
         }
         EventBody::AuthorizationReviewed { authorization_id, reason, .. } => {
             let given = given(session, event, authorization_id.as_str())?;
-            given.map(|given| SignedAct::review(&ledger_id, &given, &reason).content())
+            let act = given.map(|given| SignedAct::review(&ledger_id, &given, &reason).content());
+            Some(act.ok_or(NO_GRANT))
         }
         _ => None,
     })
@@ -123,15 +138,18 @@ fn answer(
     Some(SignedAct::answer(ledger_id, execution, asked, grants, reason).content())
 }
 
-/// The authorization that a review is about: it is not in the service any more.
+/// The authorization that a review is about, which is not in the service any more: of several of
+/// the same name the last before it.
 fn given(
     session: &mut Session,
     event: &StoredEvent,
     id: &str,
 ) -> Result<Option<Authorization>, OpError> {
     let filter = EventFilter { streams: vec![event.stream.clone()], ..EventFilter::default() };
+    let reviewed_at = event.position;
     let is_it = |event: &StoredEvent| {
-        event.kind == "authorization_granted"
+        event.position < reviewed_at
+            && event.kind == "authorization_granted"
             && event.body["authorization"]["authorization_id"] == id
     };
     let events = session.ledger.read()?.events_where(&filter, &is_it)?;

@@ -54,6 +54,11 @@ pub(super) fn rows() -> Vec<Rejection> {
         not_authorized(Unauthorized::NoSuch),
         not_authorized(Unauthorized::OtherCount),
         Rejection::NoSuchAuthorization { authorization_id: glass() },
+        Rejection::Reviewed {
+            authorization_id: glass(),
+            by: "carol".to_owned(),
+            at: clock("15:00:00"),
+        },
         Rejection::AuthorizationOpen {
             service: service(),
             authorization_id: glass(),

@@ -167,6 +167,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         | Rejection::NotAuthorized { .. }
         | Rejection::NoSuchAuthorization { .. }
         | Rejection::AuthorizationOpen { .. }
+        | Rejection::Reviewed { .. }
         | Rejection::ApprovalExpired { .. }
         | Rejection::ApprovalMoved { .. }
         | Rejection::Retired { .. } => authority::about(p, rejection, c),

@@ -2,7 +2,7 @@
 
 use super::rejection::at;
 use super::{Problem, ProblemContext};
-use crate::domain::id::ServiceName;
+use crate::domain::id::{AuthorizationId, ServiceName};
 use crate::domain::scale::rejection::Rejection;
 
 /// Where a person says why.
@@ -34,9 +34,10 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::SamePerson { service, revision, .. } => p
             .hint("another key, database role or OS user must answer it; what is asked is shown by")
             .run(c.command(&["approval", "show", &at(service, *revision)])),
-        Rejection::SameReviewer { authorization_id, .. } => p
-            .hint("somebody else must review it; what was done under it is shown by")
-            .run(c.command(&["break-glass", "show", authorization_id.as_str()])),
+        Rejection::SameReviewer { authorization_id, .. } => {
+            let hint = "somebody who had no hand in it must review it; all of it is shown by";
+            story(p.hint(hint), c, authorization_id)
+        }
         Rejection::SignatureMissing { .. } => p
             .hint(
                 "sign it: run this same line again with --sign-with KEYFILE; whose are taken says",
@@ -48,16 +49,13 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::NotAuthorized { .. } | Rejection::NoSuchAuthorization { .. } => p
             .hint("the authorizations that are open are listed by")
             .run(c.command(&["break-glass", "list"])),
+        Rejection::Reviewed { authorization_id, .. } => {
+            story(p.hint("its story is over; all of it is shown by"), c, authorization_id)
+        }
         Rejection::AuthorizationOpen { authorization_id, until, .. } => p
             .fact("left", until.since(c.now).to_string())
             .hint("review it once it is over, or take it back first with")
-            .run(c.command(&[
-                "break-glass",
-                "revoke",
-                authorization_id.as_str(),
-                "--reason",
-                SAY_WHY,
-            ])),
+            .run(c.command(&revoke(authorization_id))),
         Rejection::ApprovalExpired { service, revision, until } => p
             .fact("over", format!("{} ago", c.now.since(*until)))
             .hint("wish it anew under a new key, with a longer --approve-within; it is shown by")
@@ -90,4 +88,12 @@ fn external_owner(
     };
     let take_over = ["service", "mode", service.as_str(), "native", "--reason", SAY_WHY];
     p.hint("change the count where it is owned, or take it over with").run(c.command(&take_over))
+}
+
+fn story(p: Problem, c: &ProblemContext, id: &AuthorizationId) -> Problem {
+    p.run(c.command(&["break-glass", "show", id.as_str()]))
+}
+
+fn revoke(id: &AuthorizationId) -> [&str; 5] {
+    ["break-glass", "revoke", id.as_str(), "--reason", SAY_WHY]
 }

@@ -55,7 +55,7 @@ pub(super) fn other_object(
 pub(super) fn stale_settings(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
     let show = c.command(&["service", "show", service.as_str()]);
     let verb = c.verb.first().map_or("", String::as_str);
-    if !["actuate", "lease", "replay", "scale"].contains(&verb) {
+    if !["actuate", "approval", "lease", "replay", "scale"].contains(&verb) {
         return p.hint("look at the settings as they are now, then decide again").run(show);
     }
     let newest = format!("{service}@latest");
@@ -323,13 +323,21 @@ pub(super) fn denied(
     let emergency =
         if is_change { " (in an emergency: scale with --break-glass --incident ID)" } else { "" };
     match &c.wish {
-        Some(wish) => p
-            .hint(format!(
+        Some(wish) => {
+            let mut words = vec!["policy", "test", wish.as_str(), "--actor", actor];
+            // What the change itself asks is asked without being named.
+            if !is_change {
+                words.extend(["--action", answer.action.as_str()]);
+            }
+            p.hint(format!(
                 "it needs somebody with that right, or another policy{emergency}; every rule is \
                  told by"
             ))
-            .run(c.command(&["policy", "test", wish, "--actor", actor])),
-        None => p.hint("it needs somebody with that right, or another policy"),
+            .run(c.command(&words))
+        }
+        None => p
+            .hint("it needs somebody with that right, or another policy; the rules are shown by")
+            .run(c.command(&["policy", "show"])),
     }
 }
 

@@ -9,6 +9,7 @@ use super::ScaleArgs;
 use crate::cli::app::App;
 use crate::cli::approval::known_as;
 use crate::cli::break_glass::GlassArgs;
+use crate::cli::exit::Exit;
 use crate::cli::fault::Fault;
 use crate::cli::output::Out;
 use crate::cli::problem::Problem;
@@ -17,7 +18,7 @@ use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::ServiceHead;
-use crate::ops::break_glass::{GlassRequest, authorize};
+use crate::ops::breaking::{Breaking, GlassRequest};
 use crate::ops::wait::refuse_after_signal;
 
 #[derive(Debug, Clone, Args)]
@@ -33,49 +34,22 @@ pub(super) struct ScaleGlass {
     yes: bool,
 }
 
+/// A wish, and the glass that is broken for it.
+type Glazed = (PutIntent, Option<Breaking>);
+
 /// The wish under the authorization that its line names or gives; as it is where it names none.
+/// Nothing is written yet: the glass breaks with the wish.
 pub(super) fn broken(
     args: &ScaleArgs,
     put: PutIntent,
     app: &mut App,
     out: &mut Out,
-) -> Result<PutIntent, Fault> {
-    let Some(word) = &args.glass.break_glass else {
-        let glass = &args.glass.glass;
-        let is_meant = glass.incident.is_some() || glass.raise_max || glass.sign.is_named();
-        if is_meant || args.glass.yes {
-            let what = "no glass is broken";
-            let hint = "add --break-glass, or leave --incident, --raise-max, --sign-with and \
-                        --yes away";
-            return Err(Problem::usage("contradiction", what).hint(hint).into());
-        }
-        return Ok(put);
+) -> Result<Glazed, Fault> {
+    let is_keyed = args.put.key.is_some();
+    let Some(request) = named(&args.glass, is_keyed, &put, app)? else {
+        return under_given(args, put, app);
     };
-    if !word.is_empty() {
-        let id: AuthorizationId = word.parse().map_err(|error: InvalidIdentifier| {
-            Fault::usage("invalid_authorization", error.to_string())
-        })?;
-        return Ok(PutIntent { authorization: Some(id), ..put });
-    }
-    let sign_with = args.glass.glass.sign.key(app);
     let session = app.session()?;
-    // The same line again, with a key that is known, is no second broken glass.
-    let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
-    if is_known && args.put.key.is_some() {
-        return Ok(put);
-    }
-    let request = GlassRequest {
-        service: put.service.clone(),
-        desired: put.desired(),
-        incident: args.glass.glass.incident()?,
-        reason: Detail::cut(put.reason().as_str()),
-        valid_for: args.glass.glass.authorized_for,
-        max_uses: 1,
-        attests_not_drained: put.attest_not_drained,
-        raises_max: args.glass.glass.raise_max,
-        sign_with,
-        key: args.put.key.is_some().then(|| put.key().clone()),
-    };
     let head = session.load_service(&put.service)?.head;
     // Before anything is read: who cannot answer is asked nothing, and nothing is written.
     check_bounds(&request, &head, app)?;
@@ -87,11 +61,114 @@ pub(super) fn broken(
         None => session.load_service(&put.service)?.head,
     };
     confirm(args, &request, &head, app, out)?;
+    glazed(request, put, app)
+}
+
+/// The same for a plan, which confirms nothing.
+pub(super) fn supposed(
+    args: &ScaleGlass,
+    is_keyed: bool,
+    put: PutIntent,
+    app: &mut App,
+) -> Result<Glazed, Fault> {
+    let Some(request) = named(args, is_keyed, &put, app)? else {
+        return Ok((PutIntent { authorization: args.given()?, ..put }, None));
+    };
+    let head = app.session()?.load_service(&put.service)?.head;
+    check_bounds(&request, &head, app)?;
+    glazed(request, put, app)
+}
+
+fn glazed(request: GlassRequest, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
+    let breaking = Breaking::prepare(app.session()?, request)?;
+    let authorization = Some(breaking.id().clone());
+    Ok((PutIntent { authorization, ..put }, Some(breaking)))
+}
+
+impl ScaleGlass {
+    /// The authorization that the line names.
+    fn given(&self) -> Result<Option<AuthorizationId>, Fault> {
+        let word = self.break_glass.as_deref().filter(|word| !word.is_empty());
+        word.map(str::parse).transpose().map_err(|error: InvalidIdentifier| {
+            Fault::usage("invalid_authorization", error.to_string())
+        })
+    }
+}
+
+/// The authorization that the line gives itself; none where it breaks no glass, names one that was
+/// given before, or is the same line again.
+fn named(
+    args: &ScaleGlass,
+    is_keyed: bool,
+    put: &PutIntent,
+    app: &mut App,
+) -> Result<Option<GlassRequest>, Fault> {
+    let Some(word) = &args.break_glass else {
+        let is_meant =
+            args.glass.incident.is_some() || args.glass.raise_max || args.glass.sign.is_named();
+        if is_meant || args.yes {
+            let what = "no glass is broken";
+            let hint = "add --break-glass, or leave --incident, --raise-max, --sign-with and \
+                        --yes away";
+            return Err(Problem::usage("contradiction", what).hint(hint).into());
+        }
+        return Ok(None);
+    };
+    if !word.is_empty() {
+        return Ok(None);
+    }
+    // The same line again, with a key that is known, is no second broken glass.
+    if is_keyed && app.session()?.ledger.read()?.find_execution(put.key())?.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(GlassRequest {
+        service: put.service.clone(),
+        desired: put.desired(),
+        incident: args.glass.incident()?,
+        reason: Detail::cut(put.reason().as_str()),
+        valid_for: args.glass.authorized_for,
+        max_uses: 1,
+        attests_not_drained: put.attest_not_drained,
+        raises_max: args.glass.raise_max,
+        sign_with: args.glass.sign.key(app),
+        key: is_keyed.then(|| put.key().clone()),
+    }))
+}
+
+/// A wish under an authorization that was given before. Whoever gave it confirmed a step from one
+/// count to another: from a third one it is another step, which this line confirms itself.
+fn under_given(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
+    let Some(id) = args.glass.given()? else { return Ok((put, None)) };
     let session = app.session()?;
-    let glass = authorize(session, &request)?;
-    let id = glass.authorization.authorization_id;
-    out.progress(&format!("  audit {id} is durable"));
-    Ok(PutIntent { authorization: Some(id), ..put })
+    let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
+    let state = match session.refresh_binding(&put.service)? {
+        Some((_, state)) => state,
+        None => session.load_service(&put.service)?,
+    };
+    let given = state.head.authorizations.get(&id).and_then(|it| it.authorization.current);
+    let current = state.head.binding.as_ref().and_then(Binding::known_replicas);
+    let put = PutIntent { authorization: Some(id), ..put };
+    match (given, current) {
+        (Some(expected), Some(actual))
+            if expected != actual
+                && actual != put.desired()
+                && put.expect_count.is_none()
+                && !is_known =>
+        {
+            let mut line = app.problem_context().line;
+            line.extend(["--current-replicas".to_owned(), actual.to_string()]);
+            let (id, desired) =
+                (put.authorization.as_ref().map_or("", AuthorizationId::as_str), put.desired());
+            let what =
+                format!("{id} was confirmed for {expected} → {desired}, and {actual} run now");
+            Err(Problem::new("premise_moved", Exit::Conflict, what)
+                .values(expected.get(), actual.get())
+                .hint("if the step from there is meant as well, say so")
+                .run(line)
+                .into())
+        }
+        _ => Ok((put, None)),
+    }
 }
 
 /// A bound is never passed: it is raised on purpose, or the count is another.

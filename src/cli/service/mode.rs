@@ -9,7 +9,7 @@ use crate::cli::hold::{Why, told};
 use crate::cli::noun::Outcome;
 use crate::cli::output::{Answer, Recorded};
 use crate::cli::view;
-use crate::domain::id::{ActuatorName, ServiceName};
+use crate::domain::id::{ActuatorName, AuthorizationId, ServiceName};
 use crate::domain::scale::service::RegisteredMode;
 use crate::ops::lay::service_retire;
 use crate::ops::service_mode::{HandedOver, ModeChange, service_mode};
@@ -101,5 +101,15 @@ pub(super) fn retire(args: &RetireArgs, app: &mut App) -> Outcome {
     let reason = args.why.detail(app)?;
     let laid = service_retire(app.session()?, &args.name, &reason)?;
     let so = "retired; its history stays, and service put registers it anew";
-    Ok(told(&args.name, &laid, so, "is retired already"))
+    let answer = told(&args.name, &laid, so, "is retired already");
+    let open: Vec<&str> = laid.head.authorizations.keys().map(AuthorizationId::as_str).collect();
+    if open.is_empty() {
+        return Ok(answer);
+    }
+    let text = format!(
+        "nobody has reviewed {}: nothing starts under a retired service, and a review is still due \
+         (break-glass review)",
+        open.join(", ")
+    );
+    Ok(answer.warning("unreviewed", text))
 }

@@ -6,6 +6,7 @@ use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
+use crate::domain::scale::standing::is_stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::ExecutionFilter;
@@ -36,8 +37,9 @@ pub(super) fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Ve
         if !services.is_empty() && !services.contains(&service) {
             continue;
         }
-        // What is over is shown to whoever names it.
-        if services.is_empty() && head.authority.retired.is_some() {
+        // What is over is shown to whoever names it, and while somebody still has to look at it.
+        let is_over = head.authority.retired.is_some() && head.authorizations.is_empty();
+        if services.is_empty() && is_over {
             continue;
         }
         let mut own: Vec<Execution> = unfinished
@@ -130,7 +132,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         };
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
-    let Ways { outcome, next, mut need } = ways(session, &execution, &name);
+    let Ways { outcome, next, mut need } = ways(session, &execution, &head, &name);
     let drift = execution.drift && !is_old
         || (!is_old
             && execution.phase.is_finished()
@@ -177,12 +179,20 @@ struct Ways {
     need: Option<String>,
 }
 
-fn ways(session: &Session, execution: &Execution, name: &str) -> Ways {
+fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str) -> Ways {
     let now = session.now();
     let key = execution.key();
     let mut outcome = view::outcome_word(execution);
     let mut need = None;
     let next = match &execution.phase {
+        Phase::Proposed { .. } | Phase::Accepted if is_stranded(execution, head) => {
+            need = Some(format!("{name} (made for settings that are no more)"));
+            Some(format!("scalectl intent withdraw {name}"))
+        }
+        Phase::Failed { .. } if is_stranded(execution, head) => {
+            need = Some(format!("{name} (made for settings that are no more)"));
+            Some(format!("scalectl intent abandon {name} --reason TEXT"))
+        }
         Phase::Proposed { until } if *until <= now => {
             Some(format!("scalectl intent withdraw {name}"))
         }

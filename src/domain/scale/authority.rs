@@ -124,20 +124,15 @@ impl ServiceHead {
             EventBody::OverrideCleared { .. } => self.authority.pinned = None,
             EventBody::AuthorizationGranted { authorization } => {
                 let id = authorization.authorization_id.clone();
-                let open = OpenAuthorization {
-                    authorization: (**authorization).clone(),
-                    by: event.by.clone(),
-                    at: event.at,
-                    uses: std::collections::BTreeSet::new(),
-                    revoked_at: None,
-                };
+                let given = (**authorization).clone();
+                let open = OpenAuthorization::given(given, event.by.clone(), event.at);
                 if self.authorizations.insert(id, open).is_some() {
                     return Err(illegal(event, "authorized", self.name()));
                 }
             }
-            EventBody::AuthorizationUsed { authorization_id, execution_key } => {
+            EventBody::AuthorizationUsed { authorization_id, execution_key, wished_by } => {
                 let open = self.authorization(authorization_id, event)?;
-                open.uses.insert(execution_key.clone());
+                open.used(execution_key, wished_by.clone(), &event.by, event.at);
             }
             EventBody::AuthorizationRevoked { authorization_id, .. } => {
                 self.authorization(authorization_id, event)?.revoked_at = Some(event.at);

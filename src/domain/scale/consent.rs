@@ -5,7 +5,7 @@
 //! one target and one count, and somebody reviews it afterwards. Neither can be used for anything
 //! that it was not given for, and neither is used up by a refusal.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -231,6 +231,29 @@ pub struct Authorization {
     pub decision: PolicyAnswer,
 }
 
+/// One use of an authorization: one wish that was carried out, or settled, under it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GlassUse {
+    /// Who wished it, where that was another person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wished_by: Option<Box<Provenance>>,
+    /// Who carried it out.
+    pub by: Provenance,
+    /// When.
+    pub at: Timestamp,
+    /// Who else carried it out, in a later attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_by: Vec<Provenance>,
+}
+
+impl GlassUse {
+    /// Everybody who had a hand in it.
+    pub fn hands(&self) -> impl Iterator<Item = &Provenance> {
+        self.wished_by.as_deref().into_iter().chain([&self.by]).chain(&self.also_by)
+    }
+}
+
 /// An authorization that nobody has reviewed, with what has become of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -241,9 +264,9 @@ pub struct OpenAuthorization {
     pub by: Provenance,
     /// When.
     pub at: Timestamp,
-    /// The keys that were started under it.
+    /// What was carried out under it, by key.
     #[serde(default)]
-    pub uses: BTreeSet<ExecutionKey>,
+    pub uses: BTreeMap<ExecutionKey, GlassUse>,
     /// When it was taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
@@ -280,7 +303,31 @@ impl Unauthorized {
     }
 }
 
+/// A review of an authorization: the end of its story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Review {
+    /// Who looked at it.
+    pub by: Provenance,
+    /// When.
+    pub at: Timestamp,
+    /// What they said.
+    pub reason: Detail,
+}
+
 impl OpenAuthorization {
+    /// As it is given.
+    pub fn given(authorization: Authorization, by: Provenance, at: Timestamp) -> Self {
+        Self { authorization, by, at, uses: BTreeMap::new(), revoked_at: None }
+    }
+
+    /// Everybody who has had a hand in it: who gave it, and who wished or carried out under it.
+    /// None of them looks at it afterwards.
+    pub fn hands(&self) -> impl Iterator<Item = &Provenance> {
+        let used = self.uses.values().flat_map(GlassUse::hands);
+        std::iter::once(&self.by).chain(used)
+    }
+
     /// Why nothing more may be done under it; none while something may.
     pub fn over(&self, now: Timestamp) -> Option<Unauthorized> {
         if self.revoked_at.is_some() {
@@ -291,6 +338,21 @@ impl OpenAuthorization {
             Some(Unauthorized::UsedUp)
         } else {
             None
+        }
+    }
+
+    /// Notes that a key was carried out under it: once for each person who did.
+    pub fn used(
+        &mut self,
+        key: &ExecutionKey,
+        wished_by: Option<Box<Provenance>>,
+        by: &Provenance,
+        at: Timestamp,
+    ) {
+        let first = || GlassUse { wished_by, by: by.clone(), at, also_by: Vec::new() };
+        let used = self.uses.entry(key.clone()).or_insert_with(first);
+        if used.hands().all(|hand| by.is_other_person(hand)) {
+            used.also_by.push(by.clone());
         }
     }
 
@@ -309,7 +371,7 @@ impl OpenAuthorization {
             && it.target_uid == target.target_uid;
         // The same key again is the same use.
         let over = self.over(now);
-        let is_own = over == Some(Unauthorized::UsedUp) && self.uses.contains(key);
+        let is_own = over == Some(Unauthorized::UsedUp) && self.uses.contains_key(key);
         if let Some(why) = over.filter(|_| !is_own) {
             Err(why)
         } else if !is_same_target {

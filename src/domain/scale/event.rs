@@ -114,6 +114,9 @@ pub enum EventBody {
         authorization_id: AuthorizationId,
         /// The key that it was done for.
         execution_key: ExecutionKey,
+        /// Who wished it, where that is another person than whoever carries it out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wished_by: Option<Box<Provenance>>,
     },
     /// An authorization was taken back.
     AuthorizationRevoked {
@@ -336,6 +339,17 @@ pub enum EventBody {
 }
 
 impl EventBody {
+    /// The authorization that it is about.
+    pub fn authorization_id(&self) -> Option<&AuthorizationId> {
+        match self {
+            Self::AuthorizationGranted { authorization } => Some(&authorization.authorization_id),
+            Self::AuthorizationUsed { authorization_id, .. }
+            | Self::AuthorizationRevoked { authorization_id, .. }
+            | Self::AuthorizationReviewed { authorization_id, .. } => Some(authorization_id),
+            _ => None,
+        }
+    }
+
     /// The word on the wire.
     pub const fn kind(&self) -> &'static str {
         match self {

@@ -208,9 +208,12 @@ pub enum Rejection {
         evidence: PersonEvidence,
         name: String,
     },
-    /// Whoever reviews is whoever broke the glass.
-    #[error("{authorization_id} was given by the same person: {} {name}", evidence.as_str())]
+    /// Whoever reviews is whoever broke the glass, or did something under it.
+    #[error("{authorization_id} was given or used by the same {}: {name}", evidence.as_str())]
     SameReviewer { authorization_id: AuthorizationId, evidence: PersonEvidence, name: String },
+    /// Somebody has reviewed it: its story is over.
+    #[error("{by} has reviewed {authorization_id} at {at}")]
+    Reviewed { authorization_id: AuthorizationId, by: String, at: Timestamp },
     /// The ledger takes nothing of the kind without a signature.
     #[error("this ledger asks for a signature of {subject}, and there is none")]
     SignatureMissing { subject: String },
@@ -366,6 +369,7 @@ impl Rejection {
             Self::SignatureRefused { .. } => "signature_refused",
             Self::NotAuthorized { .. } => "not_authorized",
             Self::AuthorizationOpen { .. } => "authorization_open",
+            Self::Reviewed { .. } => "reviewed",
             Self::ApprovalExpired { .. } => "approval_expired",
             Self::ApprovalMoved { .. } => "approval_moved",
             Self::StillOwned { .. } => "still_owned",
@@ -411,6 +415,7 @@ impl Rejection {
             | Self::TargetTaken { .. }
             | Self::PremiseMoved { .. }
             | Self::AuthorizationOpen { .. }
+            | Self::Reviewed { .. }
             | Self::ApprovalExpired { .. }
             | Self::ApprovalMoved { .. }
             | Self::OthersIntent { .. } => Class::Conflict,

@@ -2,6 +2,19 @@
 
 use super::execution::{Execution, FailureCause, Outcome, Phase};
 use super::rejection::Class;
+use super::service::Registration;
+use super::state::ServiceHead;
+
+/// Whether a wish that is still to be carried out was made for settings that are no more, or for a
+/// service that is retired: nothing starts it, and nobody can agree to it.
+pub fn is_stranded(execution: &Execution, head: &ServiceHead) -> bool {
+    let waits =
+        matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted | Phase::Failed { .. });
+    let unit = execution.intent.wish.expected_unit_revision;
+    let is_same = |now: &Registration| now.unit_revision.get() == unit.get();
+    let is_current = head.registration.as_ref().is_some_and(is_same);
+    waits && (!is_current || head.authority.retired.is_some())
+}
 
 /// The class that a step other than `intent put` answers with; none where all is well.
 pub fn of_step(execution: &Execution) -> Option<Class> {

@@ -9,15 +9,18 @@ pub(super) fn verdict(execution: &Execution, reading: &Reading) -> ReadingVerdic
     crate::domain::scale::decide::verdict_of(execution, reading)
 }
 
-pub(super) fn accepted(execution: &Execution) -> String {
+/// What was recorded: under which broken glass, and the wish.
+pub(super) fn accepted(execution: &Execution) -> Vec<String> {
     let word = execution.phase.as_str();
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    format!(
+    let wish = format!(
         "{word} {}@{}  {from} → {}",
         execution.intent.service,
         execution.revision(),
         execution.desired()
-    )
+    );
+    let audit = execution.authorization_id().map(|id| format!("audit {id} is durable"));
+    audit.into_iter().chain([wish]).collect()
 }
 
 pub(super) fn named(error: OpError, key: &ExecutionKey) -> OpError {

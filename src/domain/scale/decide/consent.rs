@@ -10,7 +10,9 @@ use crate::domain::scale::consent::{
 };
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Acceptance, Execution, Phase};
-use crate::domain::scale::gates::{check_mode_of, check_unit, external, fresh_count, registered};
+use crate::domain::scale::gates::{
+    check_mode_of, check_unit, external, fresh_count, once_registered, registered,
+};
 use crate::domain::scale::intent::Fence;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::rejection::Rejection;
@@ -247,7 +249,7 @@ pub(super) fn revoke(
     if open.revoked_at.is_some() {
         return Ok(unchanged());
     }
-    let (registration, _) = registered(draft.state, service)?;
+    let registration = once_registered(draft.state, service)?;
     let query = PolicyQuery {
         reason: Some(reason.as_str().to_owned()),
         ..draft.about(PolicyAction::BreakGlass, registration)
@@ -277,14 +279,14 @@ pub(super) fn review(
             until: open.authorization.until,
         });
     }
-    if !by.is_other_person(&open.by) {
-        let (evidence, name, _) = by.compared(&open.by);
+    if let Some(own) = open.hands().find(|hand| !by.is_other_person(hand)) {
+        let (evidence, name, _) = by.compared(own);
         let name = name.to_owned();
         return Err(Rejection::SameReviewer { authorization_id: id.clone(), evidence, name });
     }
     let act = SignedAct::review(draft.context.ledger_id, &open.authorization, reason);
     signing.check(&act, id.as_str())?;
-    let (registration, _) = registered(draft.state, service)?;
+    let registration = once_registered(draft.state, service)?;
     let query = PolicyQuery {
         desired: Some(open.authorization.desired_replicas),
         current: open.authorization.current,

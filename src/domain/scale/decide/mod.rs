@@ -35,7 +35,7 @@ use super::gates::service_resource;
 use super::intent::IntentWish;
 use super::observation::{Observation, ObservationStatus, Source};
 use super::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
-use super::provenance::WishSource;
+use super::provenance::{Provenance, WishSource};
 use super::rejection::Rejection;
 use super::result::{ActuationResult, Detail};
 use super::service::{CLOCK_SKEW_MAX, OnUnknown, Registration};
@@ -171,6 +171,11 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
+    /// Somebody, where that is another person than whoever asks now.
+    fn another(&self, person: &Provenance) -> Option<Box<Provenance>> {
+        self.context.by.is_other_person(person).then(|| Box::new(person.clone()))
+    }
+
     fn event(&self, body: EventBody) -> Event {
         Event { at: self.now, by: self.context.by.clone(), body }
     }

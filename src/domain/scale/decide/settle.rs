@@ -76,7 +76,8 @@ pub(super) fn settle(
     }
     if let Some(authorization_id) = authorization.filter(|_| by_person).cloned() {
         let execution_key = key.clone();
-        let used = EventBody::AuthorizationUsed { authorization_id, execution_key };
+        let wished_by = draft.another(&execution.put_by);
+        let used = EventBody::AuthorizationUsed { authorization_id, execution_key, wished_by };
         decision.events.insert(0, draft.event(used));
     }
     Ok(decision)

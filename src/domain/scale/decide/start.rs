@@ -63,15 +63,19 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
     Ok(draft.done(events))
 }
 
-/// The use of the authorization that the execution is carried out under, once for a key: durable
+/// The use of the authorization that the execution is carried out under, once for a key and each
+/// person who carries it out: durable
 /// with the start that it permits, and so before the call.
 fn use_of_glass(draft: &Draft<'_>, execution: &Execution) -> Option<EventBody> {
     let authorization_id = execution.authorization_id()?;
     let open = draft.state.head.authorizations.get(authorization_id)?;
-    let is_new = !open.uses.contains(execution.key());
+    let by = draft.context.by;
+    let used = open.uses.get(execution.key());
+    let is_new = used.is_none_or(|used| used.hands().all(|hand| by.is_other_person(hand)));
     is_new.then(|| EventBody::AuthorizationUsed {
         authorization_id: authorization_id.clone(),
         execution_key: execution.key().clone(),
+        wished_by: draft.another(&execution.put_by),
     })
 }
 

@@ -178,6 +178,15 @@ pub(in crate::domain::scale) fn registered<'s>(
     }
 }
 
+/// The settings of a service, retired or not: what was done to it may be looked at for ever.
+pub(in crate::domain::scale) fn once_registered<'s>(
+    state: &'s ServiceState,
+    service: &ServiceName,
+) -> Result<&'s Registration, Rejection> {
+    let registration = state.head.registration.as_ref();
+    registration.ok_or_else(|| Rejection::NoSuchService { service: service.clone() })
+}
+
 /// The count that is believed at put: the binding's, while it is fresh. One that was read in the
 /// future, by a clock that is wrong, is not. The clock of the target has no say in it.
 pub fn fresh_count(head: &ServiceHead, now: Timestamp) -> Option<Replicas> {

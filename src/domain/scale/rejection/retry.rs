@@ -47,6 +47,7 @@ impl Rejection {
             | Self::SignatureRefused { .. }
             | Self::NotAuthorized { .. }
             | Self::AuthorizationOpen { .. }
+            | Self::Reviewed { .. }
             | Self::ApprovalExpired { .. }
             | Self::ApprovalMoved { .. }
             | Self::ExternalOwner { .. }
