@@ -12,6 +12,9 @@ event inserts, the projections, COMMIT. The two take turns. Each client has a co
 service of its own. Both protocols of pgbench are shown: `extended` sends each statement as we do;
 `prepared` has every statement prepared once, which we do not, because a pooler in transaction mode
 would lose it. Needs PostgreSQL with pgbench; root becomes `postgres` for the server.
+
+With `--barrier` it measures instead what a stored answer costs where a standby has to have it
+(docs/decisions/0045): one client, puts and replays, with a synchronous standby and without, in turns.
 """
 
 import argparse
@@ -156,10 +159,10 @@ def make_ledger(server, binary, schema, services, home):
             "none", "--cooldown", "none")
 
 
-def ours(server, clients, seconds):
+def ours(server, clients, seconds, *more):
     """Puts a second, and the median of one in milliseconds."""
     driver = HERE.parent / "target/release/examples/server"
-    done = subprocess.run([driver, server.address("ours"), str(clients), str(seconds)],
+    done = subprocess.run([driver, server.address("ours"), str(clients), str(seconds), *more],
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"server: {done.stderr}")
@@ -217,12 +220,52 @@ def check_peer(server, count):
                  f"{unfinished} unfinished, {services} services")
 
 
+def barrier(server, args):
+    """Puts and replays by one client, with a standby that has to have them and without one."""
+    standby = server.home / "standby"
+    server.call("pg_basebackup", "-R", "-X", "stream", "-c", "fast", "-U", "postgres", "-h",
+                server.home, "-p", server.port, "-D", standby)
+    with open(standby / "postgresql.auto.conf", "a", encoding="utf-8") as conf:
+        conf.write("port = 54398\n")
+    process = subprocess.Popen([server.bin / "postgres", "-D", standby], cwd="/",
+                               stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **server.user)
+    try:
+        found = {}
+        for turn in range(args.rounds):
+            names = ["", "*"]
+            for name in names[turn % 2:] + names[:turn % 2]:
+                server.psql(f"ALTER SYSTEM SET synchronous_standby_names = '{name}'")
+                server.psql("SELECT pg_reload_conf()")
+                wanted = "sync" if name else "async"
+                for _ in range(100):
+                    state = server.psql("SELECT sync_state FROM pg_stat_replication").stdout.strip()
+                    if state == wanted:
+                        break
+                    time.sleep(0.1)
+                else:
+                    sys.exit(f"the standby is {state!r}, not {wanted}")
+                for what in ([], ["replay"]):
+                    rate, _ = ours(server, 1, args.seconds, *what)
+                    found.setdefault((name, "".join(what) or "put"), []).append(rate)
+        for what in ("put", "replay"):
+            alone, held = found["", what], found["*", what]
+            ratio = statistics.median(a / b for a, b in zip(alone, held))
+            print(f"{what}: {statistics.median(alone):.0f}/s alone, {statistics.median(held):.0f}/s "
+                  f"with a synchronous standby; time {ratio:.2f} x")
+        shares = [b / a for a, b in zip(found["*", "put"], found["*", "replay"])]
+        print(f"with the standby: {statistics.median(shares):.2f} replays in the time of a put")
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=HERE.parent / "target/release/scalectl")
     parser.add_argument("--clients", type=int, action="append")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--barrier", action="store_true")
     args = parser.parse_args()
     sizes = args.clients or [1, 8, 32]
     with tempfile.TemporaryDirectory(prefix="scalectl-bench-") as directory:
@@ -235,6 +278,9 @@ def main():
             for schema in ("ours", "theirs"):
                 make_ledger(server, args.binary, schema, max(sizes), home)
             ours(server, max(sizes), 1)
+            if args.barrier:
+                barrier(server, args)
+                return
             check_lengths(server)
             kinds = events_of_a_put(server)
             print("events of a put:", ", ".join(kinds))

@@ -1,8 +1,9 @@
 //! Puts on a server by clients that stay: one connection for each, each with its own service.
 //!
 //! `server ADDRESS CLIENTS SECONDS` prints how many puts were made, in how many microseconds, and
-//! the median of one. `benches/postgres.py` starts it beside pgbench. The services `web-0`, `web-1`
-//! and so on must be there.
+//! the median of one. With the word `replay` after these, one put of each client is asked for again
+//! and again. `benches/postgres.py` starts it beside pgbench. The services `web-0`, `web-1` and so
+//! on must be there.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures")]
 #![expect(clippy::print_stdout, reason = "the numbers are its answer")]
@@ -24,8 +25,10 @@ type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Done<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [address, clients, seconds] = words.as_slice() else {
-        return Err("usage: server ADDRESS CLIENTS SECONDS".into());
+    let (address, clients, seconds, replays) = match words.as_slice() {
+        [address, clients, seconds] => (address, clients, seconds, false),
+        [address, clients, seconds, word] if word == "replay" => (address, clients, seconds, true),
+        _ => return Err("usage: server ADDRESS CLIENTS SECONDS [replay]".into()),
     };
     let (clients, seconds): (usize, u64) = (clients.parse()?, seconds.parse()?);
     let begin = Arc::new(Barrier::new(clients));
@@ -36,7 +39,7 @@ fn main() -> Done<()> {
                 let session = connect(&address);
                 // Whoever could not connect lets the others go, too.
                 begin.wait();
-                puts(&mut session?, client, Duration::from_secs(seconds))
+                puts(&mut session?, client, Duration::from_secs(seconds), replays)
             })
         })
         .collect();
@@ -53,13 +56,18 @@ fn main() -> Done<()> {
 }
 
 /// Puts for so long, one after the other; answers what each took, and all of them.
-fn puts(session: &mut Session, client: usize, time: Duration) -> Done<(Vec<Duration>, Duration)> {
+fn puts(
+    session: &mut Session,
+    client: usize,
+    time: Duration,
+    replays: bool,
+) -> Done<(Vec<Duration>, Duration)> {
     let service: ServiceName = format!("web-{client}").parse()?;
     let run = std::process::id();
     let began = Instant::now();
     let mut times = Vec::new();
     while began.elapsed() < time {
-        let number = times.len();
+        let number = if replays { 0 } else { times.len() };
         let key = format!("bench-{run}-{client}-{number}").parse()?;
         let put = wish(&service, key, u32::try_from(1 + number % 9)?)?;
         let one = Instant::now();
