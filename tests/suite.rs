@@ -11,6 +11,7 @@ mod disk_faults;
 mod durability;
 mod edges;
 mod example_actuators;
+mod fleet_rules;
 mod fuzz;
 mod guard;
 mod kubectl;
