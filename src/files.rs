@@ -5,20 +5,27 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, chown};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, chown,
+};
 use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 /// The most that is read of a file of settings, in bytes.
 pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 
+/// How long a silent pipe is waited for before it is asked again whether to stop: 50 ms.
+const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// The whole of a file of settings. What is no regular file, such as a FIFO or a device, is an
 /// error at once; so is what is larger than [`SETTINGS_BYTES_MAX`].
 pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
-    // Without NONBLOCK the opening of a FIFO waits until somebody writes it.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let file = open_given(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -29,14 +36,66 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Opens what somebody names for reading, and never waits for who has the other end: without
+/// NONBLOCK the opening of a FIFO waits until somebody writes it.
+pub fn open_given(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
 /// A document that somebody names: `-` is stdin. One byte more than `bytes_max` tells that it is
-/// too long.
-pub fn read_given(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
-    let bytes_max = bytes_max as u64;
+/// too long. Who writes to a pipe is waited for until `is_stopped`; a FIFO to which nobody writes
+/// is an error at once.
+pub fn read_given(
+    path: &Path,
+    bytes_max: usize,
+    is_stopped: &dyn Fn() -> bool,
+) -> io::Result<Vec<u8>> {
     if path.as_os_str() == "-" {
-        return bounded(io::stdin().lock(), bytes_max);
+        return patient(rustix::stdio::stdin(), true, bytes_max, is_stopped);
     }
-    bounded(File::open(path)?, bytes_max)
+    let file = open_given(path)?;
+    let bytes = patient(file.as_fd(), false, bytes_max, is_stopped)?;
+    if bytes.is_empty() && file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("nobody has written to this pipe"));
+    }
+    Ok(bytes)
+}
+
+/// Reads up to one byte more than `bytes_max`. What blocks is asked first whether it would.
+fn patient(
+    from: BorrowedFd<'_>,
+    blocks: bool,
+    bytes_max: usize,
+    is_stopped: &dyn Fn() -> bool,
+) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut is_ready = !blocks;
+    while bytes.len() <= bytes_max {
+        if is_stopped() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "ended by a signal"));
+        }
+        if !is_ready {
+            let mut fds = [PollFd::new(&from, PollFlags::IN)];
+            is_ready = match poll(&mut fds, Some(&LOOK_AGAIN)) {
+                Ok(count) => count > 0,
+                Err(Errno::INTR) => false,
+                Err(error) => return Err(error.into()),
+            };
+            continue;
+        }
+        match rustix::io::read(from, &mut piece[..]) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+            Err(Errno::AGAIN) => is_ready = false,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        is_ready &= !blocks;
+    }
+    bytes.truncate(bytes_max + 1);
+    Ok(bytes)
 }
 
 fn bounded(from: impl io::Read, bytes_max: u64) -> io::Result<Vec<u8>> {

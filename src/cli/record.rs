@@ -10,8 +10,8 @@ use crate::domain::canonical::{DOCUMENT_BYTES_MAX, DocumentError, read_document}
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::{PutForm, PutIntent};
 use crate::domain::scale::intent::IntentRecord;
-use crate::files::read_given;
 use crate::ops::OpError;
+use crate::ops::wait::{read_given, refuse_after_signal};
 
 /// The wish of the record in a file.
 pub(super) fn put_of_file(file: &Path, args: &PutArgs, app: &mut App) -> Result<PutIntent, Fault> {
@@ -81,6 +81,9 @@ fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName
 /// Reads a document, at most one byte more than may be read of it.
 pub(super) fn read_bounded(file: &std::path::Path) -> Result<Vec<u8>, Fault> {
     let bytes = read_given(file, DOCUMENT_BYTES_MAX).map_err(|error| {
+        if let Err(interrupted) = refuse_after_signal() {
+            return interrupted.into();
+        }
         Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
     })?;
     if bytes.len() > DOCUMENT_BYTES_MAX {

@@ -162,15 +162,7 @@ fn in_flight(
 }
 
 fn refused_in_flight(execution: &Execution, now: Timestamp) -> OpError {
-    Rejection::InFlight {
-        service: execution.intent.service.clone(),
-        revision: execution.revision(),
-        key: execution.key().clone(),
-        state: execution.phase.as_str(),
-        held: execution.live_lease(now).cloned(),
-        until: execution.in_flight_until(now),
-    }
-    .into()
+    Rejection::in_flight(execution, now).into()
 }
 
 /// The object that a wish in flight was made on, as a command was seen to find it.

@@ -91,6 +91,7 @@ impl Autoscaled {
 pub fn autoscale(session: &mut Session, request: &AutoscaleRequest) -> Result<Autoscaled, OpError> {
     let health =
         Health::of(request.health.as_deref().map(given), Asking::Autoscaling, session.now());
+    refuse_after_signal()?;
     let mut done = Autoscaled { health, looks: Vec::new(), source_failure: None, end: None };
     if done.health.closed().is_some() {
         return Ok(done);

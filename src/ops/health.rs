@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::wait::read_given;
 use crate::domain::canonical::{DOCUMENT_BYTES_MAX, read_document};
 use crate::domain::scale::scaling::{SAMPLE_AGE_MAX, SAMPLE_SKEW_MAX};
 use crate::domain::time::Timestamp;
-use crate::files::read_given;
 
 /// The bytes of a document, or why they could not be read.
 pub type Given = Result<Vec<u8>, String>;

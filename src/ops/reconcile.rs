@@ -125,6 +125,7 @@ impl Reconciled {
 pub fn reconcile(session: &mut Session, request: &ReconcileRequest) -> Result<Reconciled, OpError> {
     let health =
         Health::of(request.health.as_deref().map(given), Asking::Convergence, session.now());
+    refuse_after_signal()?;
     let mut done = Reconciled { health, rows: Vec::new(), end: None };
     if done.health.closed().is_some() {
         return Ok(done);

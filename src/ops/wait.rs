@@ -1,9 +1,13 @@
 //! Waiting, bounded and interruptible.
 
+use std::io;
+use std::path::Path;
+
 use super::error::OpError;
 use crate::actuator::host::Deadline;
 use crate::actuator::signals;
 use crate::domain::time::{DurationMs, Timestamp};
+use crate::files;
 
 /// How long one sleep is at most, so that a signal is answered soon.
 const SLICE: DurationMs = DurationMs::from_millis(50);
@@ -41,6 +45,11 @@ pub(crate) fn refuse_after_signal() -> Result<(), OpError> {
         Some(signal) => Err(OpError::Interrupted { signal, key: None }),
         None => Ok(()),
     }
+}
+
+/// Reads a document that somebody names, but not past a signal.
+pub(crate) fn read_given(file: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    files::read_given(file, bytes_max, &|| refuse_after_signal().is_err())
 }
 
 /// Sleeps, but not past the deadline and not past a signal.

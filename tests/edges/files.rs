@@ -8,6 +8,9 @@ use std::process::Command;
 
 use crate::support::{Ran, World, fake_actuator};
 
+/// A service that is scaled by a signal.
+const SCALED: &str = "service put web --actuator fake --writer ops --max 10 --drain none \
+                      --signal queue_depth --signal-target 10";
 /// What stands where a file should be, by its name.
 const NO_FILES: [&str; 5] = ["fifo", "zero", "directory", "large", "socket"];
 
@@ -178,4 +181,66 @@ fn what_is_made_has_its_modes_under_every_umask() {
             assert_eq!(found, 0o600, "{entry:?} under umask {umask}");
         }
     }
+}
+
+/// A document may come through a pipe; nobody hangs at one to which nobody writes.
+#[test]
+fn a_pipe_to_which_nobody_writes_ends_whoever_reads_it() {
+    let world = World::with_fake();
+    world.run(SCALED).exits(0);
+    let fifo = put(&world, "given.json", "fifo");
+    let fifo = fifo.display();
+    for (line, exit) in [
+        (format!("reconcile --health {fifo}"), 25),
+        (format!("autoscale --health {fifo} --signals nowhere"), 25),
+        (format!("autoscale web --signals {fifo}"), 25),
+        (format!("intent put web --file {fifo}"), 2),
+    ] {
+        within_seconds(&world, &line).exits(exit).says("nobody has written to this pipe");
+    }
+}
+
+/// Whoever writes slowly is waited for, but not past a signal.
+#[test]
+fn a_tick_that_waits_for_its_samples_is_ended_by_a_signal() {
+    use std::process::Stdio;
+
+    let world = World::with_fake();
+    world.run(SCALED).exits(0);
+    let fifo = put(&world, "given.json", "fifo");
+    // Open for writing, and silent.
+    let writer = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+    for (flags, stdin) in [
+        (vec!["--signals", fifo.to_str().unwrap()], Stdio::null()),
+        (vec!["--signals", "-"], Stdio::piped()),
+        (vec!["--signals", "nowhere", "--health", fifo.to_str().unwrap()], Stdio::null()),
+    ] {
+        let words: Vec<&str> = ["autoscale", "web"].into_iter().chain(flags).collect();
+        let mut command = world.command(&words);
+        let mut child = command.stdin(stdin).stdout(Stdio::null()).spawn().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        // It ends by a signal whenever that comes, once it is noted at all.
+        world.until("its signals are noted", || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(child.try_wait().unwrap().is_none(), "it waits: {words:?}");
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        world.until("it has ended", || child.try_wait().unwrap().is_some());
+        assert_eq!(child.wait().unwrap().code(), Some(143), "{words:?}");
+    }
+    drop(writer);
+}
+
+/// Lines may go on for ever; one line may not.
+#[test]
+fn a_batch_without_a_line_feed_ends() {
+    let world = World::with_fake();
+    let zero = put(&world, "lines", "zero");
+    let line = format!("batch --file {}", zero.display());
+    let ran = within_seconds(&world, &line);
+    assert_ne!(ran.code, Some(0));
+    ran.says("64 MiB without a line feed");
 }

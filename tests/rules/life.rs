@@ -290,3 +290,13 @@ fn a_queued_intent_that_starts_ends_the_success_before_it() {
          start b\n is a verified(converged)",
     );
 }
+
+/// Nobody can carry on a failure whose fence ran out, so it keeps nothing from its end.
+#[test]
+fn a_service_ends_with_a_failure_whose_fence_ran_out() {
+    run(
+        "",
+        "put a 5\n start a\n fail a\n retire : in_flight\n wait 2h\n retire : done
+         is a verified(failed):fenceover\n put b 5 : service_retired",
+    );
+}

@@ -139,6 +139,9 @@ fn rule_4_2_the_count_follows_from_the_value() {
         // From outside the bounds it is one step to the nearest: nothing else can be wished.
         ("--scale-up-step 2 --min 8", 3, 1.0, "8"),
         ("--scale-down-step 2 --max 2", 9, 95.0, "2"),
+        // There the deadband does not hold: no value makes such a count right.
+        ("--max 2", 3, 30.0, "2"),
+        ("--min 4", 3, 30.0, "4"),
         ("--signal-aggregation per_replica", 3, 20.0, "6"),
         // Nothing counts as one, and the deadband does not hold there.
         ("", 0, 10.0, "1"),

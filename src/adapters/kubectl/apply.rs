@@ -153,16 +153,15 @@ fn mutate(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen) -> Reply {
     let tail = ["scale", argument.as_str(), replicas.as_str(), version.as_str()];
     match reader.client().run(&tail, reader.until) {
         Ok(ended) => after(reader, apply, before, &ended),
-        Err(error @ (RunError::Missing | RunError::NotStarted(_))) => {
+        // A child that was never started has written nothing.
+        Err(error) if error.is_before_start() => {
             Refusal::retryable("command_not_started", error.to_string()).apply_reply(&apply.request)
         }
         Err(RunError::TimedOut { words }) => {
             let detail = format!("kubectl scale gave no answer in time: {words}");
             unknown(apply, "timeout", &detail, true)
         }
-        Err(error @ (RunError::TooLong | RunError::Lost(_))) => {
-            unknown(apply, "command_lost", &error.to_string(), false)
-        }
+        Err(error) => unknown(apply, "command_lost", &error.to_string(), false),
     }
 }
 
@@ -192,11 +191,14 @@ fn after(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen, ended: &Ended
     }
     let server = server_refusal(&ended.words);
     match (now, server) {
+        (_, Some(refused @ (Refused::Later | Refused::ForGood))) => {
+            refused_by_server(apply, refused.is_retryable(), &words)
+        }
         (Err(refusal), None) => {
             unknown(apply, refusal.code, &format!("{words}; then {}", refusal.detail), false)
         }
-        (Err(_), Some(refused)) => refused_by_server(apply, refused, &words),
-        (Ok(now), refused) => match judge(before, &now, desired, refused.is_some()) {
+        (Err(_), Some(Refused::Premise)) => refused_by_server(apply, true, &words),
+        (Ok(now), refused) => match judge(before, &now, desired, refused) {
             Judged::Applied => {
                 succeeded(apply, &now, desired, &format!("{words}; it is as wished"))
             }
@@ -204,9 +206,29 @@ fn after(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen, ended: &Ended
                 let (code, count) = ("precondition_moved", now.replicas);
                 failed(&apply.request, code, &format!("{words}; it had moved"), true, count)
             }
-            Judged::Refused => refused_by_server(apply, refused.unwrap_or(false), &words),
+            Judged::Refused { retryable } => refused_by_server(apply, retryable, &words),
             Judged::Unknown => unknown(apply, "outcome_unknown", &words, false),
         },
+    }
+}
+
+/// Why a write was refused that was therefore never made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The version had moved.
+    Premise,
+    /// For a reason that may pass: too many requests, or a login that ran out.
+    Later,
+    /// For one that does not pass by itself: it is forbidden, invalid, gone.
+    ForGood,
+}
+
+impl Refused {
+    const fn is_retryable(self) -> bool {
+        match self {
+            Self::Premise | Self::Later => true,
+            Self::ForGood => false,
+        }
     }
 }
 
@@ -218,20 +240,33 @@ pub(super) enum Judged {
     /// The version had moved: nothing was written and nothing comes late.
     Moved,
     /// The server refused it for another reason.
-    Refused,
+    Refused {
+        /// Whether another attempt may help.
+        retryable: bool,
+    },
     /// It may have been, or may still be, written.
     Unknown,
 }
 
 /// Tells a moved version from a lost answer by what is there now. Each change of what is declared
 /// raises the generation by one, so a single change that is not ours leaves no room for ours.
-pub(super) fn judge(before: &Seen, now: &Seen, desired: Replicas, refused: bool) -> Judged {
+/// What a server refuses for another reason than the version it has not looked at, so it stays that
+/// refusal wherever the version is by now.
+pub(super) fn judge(
+    before: &Seen,
+    now: &Seen,
+    desired: Replicas,
+    refused: Option<Refused>,
+) -> Judged {
+    if let Some(refused @ (Refused::Later | Refused::ForGood)) = refused {
+        return Judged::Refused { retryable: refused.is_retryable() };
+    }
     if now.uid != before.uid {
         return Judged::Unknown;
     }
     let has_moved = now.version != before.version;
-    if refused {
-        return if has_moved { Judged::Moved } else { Judged::Refused };
+    if refused.is_some() {
+        return if has_moved { Judged::Moved } else { Judged::Refused { retryable: true } };
     }
     if !has_moved {
         return Judged::Unknown;
@@ -245,18 +280,20 @@ pub(super) fn judge(before: &Seen, now: &Seen, desired: Replicas, refused: bool)
 }
 
 /// Whether the words of kubectl prove that the server has refused the write, or that kubectl never
-/// sent one; and then whether another attempt may help. None proves nothing.
-pub(super) fn server_refusal(words: &str) -> Option<bool> {
-    if words.contains(OWN_PRECONDITION) || words.contains(NOT_LOGGED_IN) {
-        return Some(true);
-    }
+/// sent one; and then why. None proves nothing: not a timeout of the server (500, 504), not a
+/// connection that was lost, and not one that was refused either, because kubectl may have sent the
+/// write before over another one.
+pub(super) fn server_refusal(words: &str) -> Option<Refused> {
     let refuses = |reasons: &[&str]| is_server_word(words, reasons);
-    if refuses(&["Conflict", "TooManyRequests", "Unauthorized"]) {
-        return Some(true);
+    if words.contains(OWN_PRECONDITION) || refuses(&["Conflict"]) {
+        return Some(Refused::Premise);
+    }
+    if words.contains(NOT_LOGGED_IN) || refuses(&["TooManyRequests", "Unauthorized"]) {
+        return Some(Refused::Later);
     }
     // Of what is invalid kubectl speaks in a sentence of its own.
     let is_invalid = words.starts_with("The ") && words.contains(" is invalid");
-    (is_invalid || refuses(&SERVER_REFUSES)).then_some(false)
+    (is_invalid || refuses(&SERVER_REFUSES)).then_some(Refused::ForGood)
 }
 
 fn refused_by_server(apply: &ApplyRequest, retryable: bool, words: &str) -> Reply {

@@ -31,12 +31,24 @@ pub(super) enum RunError {
     Missing,
     #[error("starting it: {0}")]
     NotStarted(io::Error),
+    #[error("no time was left to start it")]
+    NoTime,
     #[error("it gave no answer in time, and was killed")]
     TimedOut { words: String },
     #[error("it printed more than {OUTPUT_BYTES_MAX} bytes")]
     TooLong,
     #[error("waiting for it: {0}")]
     Lost(io::Error),
+}
+
+impl RunError {
+    /// Whether there never was a child: then it has done nothing.
+    pub(super) const fn is_before_start(&self) -> bool {
+        match self {
+            Self::Missing | Self::NotStarted(_) | Self::NoTime => true,
+            Self::TimedOut { .. } | Self::TooLong | Self::Lost(_) => false,
+        }
+    }
 }
 
 /// A child that has ended by itself.
@@ -89,7 +101,7 @@ pub(super) fn run_provider(
 
 fn run(mut line: Command, stdin: &[u8], until: Deadline) -> Result<Ended, RunError> {
     if until.is_past() {
-        return Err(RunError::TimedOut { words: "no time was left to start it".to_owned() });
+        return Err(RunError::NoTime);
     }
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = line.spawn().map_err(|error| match error.kind() {

@@ -147,14 +147,16 @@ impl Refusal {
         let code = match error {
             RunError::Missing => "kubectl_missing",
             RunError::NotStarted(_) => "command_not_started",
-            RunError::TimedOut { .. } => "timeout",
+            RunError::TimedOut { .. } | RunError::NoTime => "timeout",
             RunError::TooLong | RunError::Lost(_) => "read_failed",
         };
         let words = match error {
             RunError::TimedOut { words } => format!("; {words}"),
-            RunError::Missing | RunError::NotStarted(_) | RunError::TooLong | RunError::Lost(_) => {
-                String::new()
-            }
+            RunError::Missing
+            | RunError::NotStarted(_)
+            | RunError::NoTime
+            | RunError::TooLong
+            | RunError::Lost(_) => String::new(),
         };
         Self::retryable(code, format!("kubectl: {error}{words}"))
     }

@@ -1,9 +1,12 @@
 //! What is decided without kubectl; the rest is tested through the binary in `tests/kubectl.rs`.
 
-use super::apply::{Judged, Seen, judge, server_refusal};
+use super::apply::{Judged, Refused, Seen, judge, server_refusal};
+use super::client::run_provider;
 use super::fence::Mark;
 use super::place::{Kind, Place, is_context, is_name};
 use super::{KubectlConfig, is_server_word};
+use crate::actuator::host::Deadline;
+use crate::domain::time::DurationMs;
 
 fn seen(version: &str, generation: Option<u64>, replicas: u32) -> Seen {
     Seen {
@@ -20,7 +23,7 @@ fn a_write_that_failed_is_judged_by_what_is_there_now() {
     for (now, refused, expected) in [
         // The version is as before: a write may still be on its way, unless it was refused.
         (seen("10", Some(4), 6), false, Judged::Unknown),
-        (seen("10", Some(4), 6), true, Judged::Refused),
+        (seen("10", Some(4), 6), true, Judged::Refused { retryable: true }),
         // It has moved, and the spec has not: nothing was written, and nothing comes late.
         (seen("11", Some(4), 6), false, Judged::Moved),
         (seen("11", Some(4), 6), true, Judged::Moved),
@@ -36,24 +39,61 @@ fn a_write_that_failed_is_judged_by_what_is_there_now() {
         (seen("13", Some(3), 6), false, Judged::Unknown),
         (seen("13", None, 6), false, Judged::Unknown),
     ] {
+        let refused = refused.then_some(Refused::Premise);
         let judged = judge(&before, &now, 9.into(), refused);
-        assert_eq!(judged, expected, "{now:?} {refused}");
+        assert_eq!(judged, expected, "{now:?} {refused:?}");
     }
     let other = Seen { uid: "v".parse().expect("valid"), ..seen("12", Some(5), 9) };
-    assert_eq!(judge(&before, &other, 9.into(), false), Judged::Unknown);
+    assert_eq!(judge(&before, &other, 9.into(), None), Judged::Unknown);
     let unsure = seen("10", None, 6);
-    assert_eq!(judge(&unsure, &seen("11", Some(4), 6), 9.into(), false), Judged::Unknown);
+    assert_eq!(judge(&unsure, &seen("11", Some(4), 6), 9.into(), None), Judged::Unknown);
+}
+
+/// What had no time to start has done nothing; what ran out of time may have.
+#[test]
+fn a_child_that_was_never_started_is_told_from_one_that_was_late() {
+    let words = ["sh", "-c", "sleep 9"].map(str::to_owned);
+    for (time, is_before_start) in [(0, true), (200, false)] {
+        let until = Deadline::after(DurationMs::from_millis(time));
+        let error = run_provider(&words, b"", until).expect_err("late");
+        assert_eq!(error.is_before_start(), is_before_start, "{error}");
+    }
+    let missing = ["/nowhere/provider".to_owned()];
+    let until = Deadline::after(DurationMs::from_secs(9));
+    assert!(run_provider(&missing, b"", until).expect_err("missing").is_before_start());
+}
+
+/// Somebody else may move the version at the same time; that makes no lost race of it.
+#[test]
+fn what_is_forbidden_or_invalid_stays_so_wherever_the_version_is() {
+    let before = seen("10", Some(4), 6);
+    let other = Seen { uid: "v".parse().expect("valid"), ..seen("12", Some(5), 9) };
+    for now in [seen("10", Some(4), 6), seen("11", Some(4), 6), seen("12", Some(5), 9), other] {
+        for (refused, retryable) in [(Refused::ForGood, false), (Refused::Later, true)] {
+            let judged = judge(&before, &now, 9.into(), Some(refused));
+            assert_eq!(judged, Judged::Refused { retryable }, "{now:?} {refused:?}");
+        }
+    }
 }
 
 #[test]
 fn only_a_refusal_of_the_server_is_one() {
+    use Refused::{ForGood, Later, Premise};
     for (words, expected) in [
-        ("Error from server (Forbidden): deployments.apps \"web\" is forbidden", Some(false)),
-        ("Error from server (Conflict): Operation cannot be fulfilled", Some(true)),
-        ("The Deployment \"web\" is invalid: spec.replicas: Invalid value", Some(false)),
-        ("The request is invalid: patch", Some(false)),
-        ("error: You must be logged in to the server (Unauthorized)", Some(true)),
-        ("error: Expected resource version to be 10, was 11", Some(true)),
+        ("Error from server (Forbidden): deployments.apps \"web\" is forbidden", Some(ForGood)),
+        ("Error from server (Conflict): Operation cannot be fulfilled", Some(Premise)),
+        ("The Deployment \"web\" is invalid: spec.replicas: Invalid value", Some(ForGood)),
+        ("The request is invalid: patch", Some(ForGood)),
+        ("error: You must be logged in to the server (Unauthorized)", Some(Later)),
+        ("Error from server (Unauthorized): x", Some(Later)),
+        ("Error from server (TooManyRequests): slow down", Some(Later)),
+        ("Error from server (NotFound): deployments.apps \"web\" not found", Some(ForGood)),
+        ("Error from server (BadRequest): admission webhook denied it", Some(ForGood)),
+        ("error: Expected resource version to be 10, was 11", Some(Premise)),
+        ("Error from server (Timeout): it did not complete in time", None),
+        ("Error from server (ServerTimeout): it could not be completed", None),
+        ("error: read tcp 127.0.0.1:1: read: connection reset by peer", None),
+        ("The connection to the server 127.0.0.1:1 was refused - is it the right one?", None),
         ("Error from server (InternalError): etcdserver: request timed out", None),
         ("Error from server (ServiceUnavailable): try again", None),
         ("Error from server: EOF", None),

@@ -17,6 +17,7 @@ use crate::actuator::host::Deadline;
 use crate::actuator::signals::Signals;
 use crate::domain::canonical::DOCUMENT_BYTES_MAX;
 use crate::domain::time::DurationMs;
+use crate::files::open_given;
 
 /// How many lines are carried out in one transaction at most.
 pub(super) const LINES_MAX: usize = 256;
@@ -26,6 +27,8 @@ const GROUP_BYTES_MAX: usize = 4 * DOCUMENT_BYTES_MAX;
 const GATHER_MAX: DurationMs = DurationMs::from_millis(20);
 /// Whoever sends nothing for so long waits for an answer.
 const PAUSE_MAX: Duration = Duration::from_millis(2);
+/// So much without a line feed is another thing than lines, and might have no end.
+const LINELESS_BYTES_MAX: usize = 64 * 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
 
 /// Where the lines come from.
@@ -34,14 +37,16 @@ pub(super) struct Input {
     file: Option<File>,
     lines: Lines,
     is_ended: bool,
+    /// How many bytes have come since the last line.
+    lineless: usize,
     signals: &'static Signals,
 }
 
 impl Input {
     /// A file, or `-` for stdin.
     pub(super) fn open(file: &Path, signals: &'static Signals) -> io::Result<Self> {
-        let file = if file.as_os_str() == "-" { None } else { Some(File::open(file)?) };
-        Ok(Self { file, lines: Lines::default(), is_ended: false, signals })
+        let file = if file.as_os_str() == "-" { None } else { Some(open_given(file)?) };
+        Ok(Self { file, lines: Lines::default(), is_ended: false, lineless: 0, signals })
     }
 
     /// The next group: what has come, and what comes soon. Empty at the end, and after a signal.
@@ -75,6 +80,9 @@ impl Input {
 
     fn next(&mut self) -> Option<Raw> {
         let next = self.lines.next();
+        if next.is_some() {
+            self.lineless = 0;
+        }
         if next.is_none() && self.is_ended { self.lines.last() } else { next }
     }
 
@@ -107,7 +115,13 @@ impl Input {
         let mut bytes = vec![0; READ_BYTES];
         match rustix::io::read(self.fd(), &mut bytes[..]) {
             Ok(0) => self.is_ended = true,
-            Ok(count) => self.lines.push(&bytes[..count]),
+            Ok(count) => {
+                self.lineless += count;
+                if self.lineless > LINELESS_BYTES_MAX {
+                    return Err(io::Error::other("64 MiB without a line feed are no lines"));
+                }
+                self.lines.push(&bytes[..count]);
+            }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(error) => return Err(error.into()),
         }

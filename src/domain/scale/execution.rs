@@ -182,6 +182,11 @@ impl Execution {
         !self.intent.dry_run && self.outcome() != Some(Outcome::Simulated)
     }
 
+    /// Whether it has not started yet: it waits for an answer, or for its first attempt.
+    pub fn waits(&self) -> bool {
+        self.is_live() && matches!(self.phase, Phase::Proposed { .. } | Phase::Accepted)
+    }
+
     /// Whether an attempt is left.
     pub const fn has_budget(&self) -> bool {
         self.attempts < self.intent.wish.retry_policy.max_attempts.get()

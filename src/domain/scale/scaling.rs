@@ -143,15 +143,23 @@ impl ScalingSpec {
         }
     }
 
-    /// Whether the value is so near to the target that nothing is done. Never at 0 replicas.
-    pub fn is_within_deadband(&self, current: Replicas, value: Measure) -> bool {
+    /// Whether the value is so near to the target that nothing is done. Never at 0 replicas, and
+    /// never outside the bounds: no value makes those right.
+    pub fn is_within_deadband(
+        &self,
+        (min, max): (Replicas, Replicas),
+        current: Replicas,
+        value: Measure,
+    ) -> bool {
         let target = self.target.get();
         let apart = (self.per_replica(current, value) - target).abs();
-        current > Replicas::MIN && apart <= target * self.deadband.get()
+        let is_bounded = (min..=max).contains(&current);
+        is_bounded && current > Replicas::MIN && apart <= target * self.deadband.get()
     }
 
-    /// The count that a value asks for: tracked, then within the bounds, then at most one step from
-    /// the current count. So a service outside its bounds comes back a step at a time.
+    /// The count that a value asks for: tracked, then at most one step from the current count, then
+    /// within the bounds. A record says nothing outside its bounds, so a service that is outside
+    /// them comes back to the nearest in one step, however long.
     ///
     /// The rule's `effective · per_replica / target`, with the quotient first: a value that is just
     /// the target then asks for just what is there, whatever the rounding of floats.
@@ -166,11 +174,11 @@ impl ScalingSpec {
             Aggregation::FleetTotal => ratio,
             Aggregation::PerReplica => ratio * as_float(effective(current)),
         };
-        let (min, max) = bounds;
-        let bounded = rounded(raw.ceil()).clamp(min.min(max), max);
         let lowest = current.get().saturating_sub(self.scale_down_step.get());
         let highest = current.get().saturating_add(self.scale_up_step.get());
-        Replicas::new(bounded.get().clamp(lowest, highest)).unwrap_or(Replicas::MAX)
+        let stepped = rounded(raw.ceil()).get().clamp(lowest, highest);
+        let (min, max) = bounds;
+        Replicas::new(stepped).unwrap_or(Replicas::MAX).clamp(min.min(max), max)
     }
 }
 
@@ -262,6 +270,8 @@ pub enum NoData {
     Future,
     /// It is not newer than the last one that was used.
     Consumed,
+    /// It is below 0: nothing that is counted or measured here is.
+    Negative,
 }
 
 impl NoData {
@@ -273,6 +283,7 @@ impl NoData {
             Self::Stale => "the sample is over 2m old",
             Self::Future => "the sample lies over 30s in the future",
             Self::Consumed => "the sample is no newer than the last one that was used",
+            Self::Negative => "the sample is below 0",
         }
     }
 
@@ -284,6 +295,7 @@ impl NoData {
             Self::Stale => "stale",
             Self::Future => "future",
             Self::Consumed => "consumed",
+            Self::Negative => "negative",
         }
     }
 }
@@ -299,6 +311,9 @@ pub fn usable<'s>(
     let sample = sample.ok_or(NoData::Missing)?;
     if sample.service != *service || sample.signal != *signal {
         return Err(NoData::Mismatched);
+    }
+    if sample.value.get() < 0.0 {
+        return Err(NoData::Negative);
     }
     if sample.observed_at.plus(SAMPLE_AGE_MAX) < now {
         return Err(NoData::Stale);

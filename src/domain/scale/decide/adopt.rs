@@ -6,7 +6,7 @@ use crate::domain::id::{AttemptNumber, ServiceName};
 use crate::domain::scale::attempt::{Base, ResultSource};
 use crate::domain::scale::command::Adopt;
 use crate::domain::scale::event::EventBody;
-use crate::domain::scale::execution::{Acceptance, NewIntent, Phase, Submitted};
+use crate::domain::scale::execution::{Acceptance, NewIntent, Submitted};
 use crate::domain::scale::gates::{check_mode_of, check_uid, external, in_flight, registered};
 use crate::domain::scale::intent::{IntentWish, minted_intent_id};
 use crate::domain::scale::observation::{ReadingVerdict, Source};
@@ -109,18 +109,9 @@ fn adopted_before(draft: &Draft<'_>, ask: &Adopt) -> Option<Result<(), Rejection
 
 fn check_nobody_in_the_way(draft: &Draft<'_>, ask: &Adopt) -> Result<(), Rejection> {
     if let Some(execution) = in_flight(draft.state, draft.now) {
-        return Err(Rejection::InFlight {
-            service: ask.service.clone(),
-            revision: execution.revision(),
-            key: execution.key().clone(),
-            state: execution.phase.as_str(),
-            held: execution.live_lease(draft.now).cloned(),
-            until: execution.in_flight_until(draft.now),
-        });
+        return Err(Rejection::in_flight(execution, draft.now));
     }
-    let waiting = draft.state.executions.values().filter(|execution| {
-        execution.is_live() && matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted)
-    });
+    let waiting = draft.state.executions.values().filter(|execution| execution.waits());
     waiting.into_iter().try_for_each(|execution| draft.check_own(execution, ask.supersede))
 }
 

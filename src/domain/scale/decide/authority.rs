@@ -6,7 +6,7 @@ use super::{Decision, Draft, Reply, adopt, consent, nothing, tick, unchanged};
 use crate::domain::id::{ServiceName, UnitRevision};
 use crate::domain::scale::command::{AuthorityCommand, HandOver};
 use crate::domain::scale::event::EventBody;
-use crate::domain::scale::execution::Phase;
+use crate::domain::scale::execution::FailureCause;
 use crate::domain::scale::gates::{check_uid, registered};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
@@ -127,9 +127,7 @@ fn baseline(
 
 /// The ends of all wishes that wait.
 fn taken_back(draft: &Draft<'_>, why: &str) -> Vec<EventBody> {
-    let waiting = draft.state.executions.values().filter(|execution| {
-        execution.is_live() && matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted)
-    });
+    let waiting = draft.state.executions.values().filter(|execution| execution.waits());
     waiting
         .map(|execution| EventBody::IntentWithdrawn {
             execution_key: execution.key().clone(),
@@ -148,24 +146,21 @@ fn retire(
         return Ok(unchanged());
     }
     let (registration, _) = registered(draft.state, service)?;
-    let unfinished = draft.state.executions.values().find(|execution| {
-        let waits = matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted);
-        execution.is_live() && !execution.phase.is_finished() && !waits
-    });
-    if let Some(execution) = unfinished {
-        return Err(Rejection::InFlight {
-            service: service.clone(),
-            revision: execution.revision(),
-            key: execution.key().clone(),
-            state: execution.phase.as_str(),
-            held: execution.live_lease(draft.now).cloned(),
-            until: execution.in_flight_until(draft.now),
-        });
+    let unfinished =
+        || draft.state.executions.values().filter(|it| it.is_live() && !it.phase.is_finished());
+    // What nobody can carry on any more keeps nothing from its end; it is written down with it.
+    let blocking = unfinished().find(|it| !it.waits() && !it.is_spent(draft.now));
+    if let Some(execution) = blocking {
+        return Err(Rejection::in_flight(execution, draft.now));
     }
     let (subject, reason_text) = (service.as_str(), Some(reason.as_str()));
     let writer = Some(&registration.writer);
     let decision = draft.may_administer(PolicyAction::Register, subject, writer, reason_text)?;
-    let mut events = taken_back(draft, "the service was retired");
+    let spent = unfinished().filter(|it| !it.waits());
+    let mut events = spent
+        .map(|it| draft.failure_end(it, FailureCause::FenceOver, "the fence ran out"))
+        .collect::<Result<Vec<_>, _>>()?;
+    events.extend(taken_back(draft, "the service was retired"));
     events.push(EventBody::ServiceRetired { reason: reason.clone(), decision });
     Ok(draft.done(events))
 }

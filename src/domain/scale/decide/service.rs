@@ -136,14 +136,7 @@ fn check_not_in_flight(
         .find(|execution| moves && execution.is_live() && execution.is_in_flight(draft.now));
     match blocking {
         None => Ok(()),
-        Some(execution) => Err(Rejection::InFlight {
-            service: existing.service.clone(),
-            revision: execution.revision(),
-            key: execution.key().clone(),
-            state: execution.phase.as_str(),
-            held: execution.live_lease(draft.now).cloned(),
-            until: execution.in_flight_until(draft.now),
-        }),
+        Some(execution) => Err(Rejection::in_flight(execution, draft.now)),
     }
 }
 

@@ -50,16 +50,18 @@ pub fn ticked_count(state: &ServiceState, tick: &Tick) -> Option<Replicas> {
     Some(tick.cost_cap.map_or(tracked, |cap| cap.capped(current, tracked)))
 }
 
-/// The count that a value asks for. One outside the bounds of the registration can never be wished,
-/// so a service that is outside them comes back to the nearest in one step, however long.
+/// The count that a value asks for, within the bounds of the registration.
 fn tracked(
     registration: &Registration,
     spec: &ScalingSpec,
     current: Replicas,
     value: Measure,
 ) -> Replicas {
-    let (min, max) = (registration.min_replicas, registration.max_replicas);
-    spec.wanted((min, max), current, value).clamp(min.min(max), max)
+    spec.wanted(bounds_of(registration), current, value)
+}
+
+const fn bounds_of(registration: &Registration) -> (Replicas, Replicas) {
+    (registration.min_replicas, registration.max_replicas)
 }
 
 /// What one look knows so far.
@@ -134,7 +136,7 @@ fn evaluate(
     if head.authority.pinned_at(draft.now).is_some() {
         return look.waits(Skip::Overridden);
     }
-    if spec.is_within_deadband(current, sample.value) {
+    if spec.is_within_deadband(bounds_of(registration), current, sample.value) {
         look.desired = Some(current);
         return look.ends(Skip::WithinDeadband);
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::domain::id::{ControllerId, Replicas};
 use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};
 use crate::domain::scale::decide;
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
 use crate::domain::scale::service::{
     Binding, COUNT_AGE_MAX, FenceSource, Registration, TargetMatch,
@@ -266,9 +266,7 @@ fn check_waiting(
 
 /// The live intents that have not started and that an acceptance would end.
 fn waiting(state: &ServiceState) -> impl Iterator<Item = &Execution> {
-    state.executions.values().filter(|execution| {
-        execution.is_live() && matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted)
-    })
+    state.executions.values().filter(|execution| execution.waits())
 }
 
 fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked {
@@ -279,14 +277,7 @@ fn check_in_flight(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Che
         Some(execution) if put.queue => {
             passed(format!("queued behind {}@{}", put.service, execution.revision()))
         }
-        Some(execution) => Err(Rejection::InFlight {
-            service: put.service.clone(),
-            revision: execution.revision(),
-            key: execution.key().clone(),
-            state: execution.phase.as_str(),
-            held: execution.live_lease(now).cloned(),
-            until: execution.in_flight_until(now),
-        }),
+        Some(execution) => Err(Rejection::in_flight(execution, now)),
     }
 }
 

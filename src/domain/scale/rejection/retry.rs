@@ -1,6 +1,7 @@
 //! Which refusals may pass by themselves, and when.
 
 use super::{Class, Rejection};
+use crate::domain::scale::execution::Execution;
 use crate::domain::time::Timestamp;
 
 impl Rejection {
@@ -59,6 +60,18 @@ impl Rejection {
             | Self::NoSuchKey { .. }
             | Self::NoSuchAuthorization { .. }
             | Self::NoSuchActuator { .. } => false,
+        }
+    }
+
+    /// What keeps others of its service from starting.
+    pub fn in_flight(execution: &Execution, now: Timestamp) -> Self {
+        Self::InFlight {
+            service: execution.intent.service.clone(),
+            revision: execution.revision(),
+            key: execution.key().clone(),
+            state: execution.phase.as_str(),
+            held: execution.live_lease(now).cloned(),
+            until: execution.in_flight_until(now),
         }
     }
 

@@ -32,7 +32,6 @@ fn the_count_follows_the_target_within_bounds_and_steps() {
         (FleetTotal, 10.0, 3, 30.1, 1, 20, 4),
         (FleetTotal, 10.0, 0, 0.0, 0, 20, 0),
         (FleetTotal, 10.0, 0, 55.0, 0, 20, 6),
-        (FleetTotal, 10.0, 3, -5.0, 1, 20, 1),
         (FleetTotal, 0.1, 3, 0.7, 1, 20, 7),
         (FleetTotal, 10.0, 3, 1e300, 1, 20, 20),
         (PerReplica, 10.0, 3, 20.0, 1, 20, 6),
@@ -49,9 +48,9 @@ fn the_count_follows_the_target_within_bounds_and_steps() {
     }
 }
 
-/// The cap of a step comes last, so a service outside its bounds comes back a step at a time.
+/// The bounds come last, so a service outside them comes back to the nearest, whatever a step is.
 #[test]
-fn a_step_is_capped_after_the_bounds() {
+fn the_bounds_hold_after_the_cap_of_a_step() {
     let mut spec = spec(Aggregation::FleetTotal, 1.0);
     (spec.scale_up_step, spec.scale_down_step) = (Replicas::from(2), Replicas::from(3));
     let bounds = (Replicas::from(1), Replicas::from(10));
@@ -59,17 +58,24 @@ fn a_step_is_capped_after_the_bounds() {
         |current, value| spec.wanted(bounds, Replicas::from(current), measure(value)).get();
     assert_eq!(wanted(4, 9.0), 6);
     assert_eq!(wanted(9, 1.0), 6);
-    assert_eq!(wanted(50, 1.0), 47);
+    assert_eq!(wanted(50, 1.0), 10);
+    assert_eq!(wanted(12, 1.0), 9);
     assert_eq!(wanted(0, 0.0), 1);
 }
 
 #[test]
 fn the_deadband_is_a_part_of_the_target_and_does_not_hold_at_nothing() {
     let spec = spec(Aggregation::PerReplica, 100.0);
-    let within = |current, value| spec.is_within_deadband(Replicas::from(current), measure(value));
+    let bounds = (Replicas::from(0), Replicas::from(10));
+    let within =
+        |current, value| spec.is_within_deadband(bounds, Replicas::from(current), measure(value));
     assert!(within(3, 105.0) && within(3, 95.0));
     assert!(!within(3, 105.01) && !within(3, 94.99));
     assert!(!within(0, 100.0));
+    // Outside the bounds no value is right.
+    assert!(within(10, 100.0) && !within(11, 100.0));
+    let bounds = (Replicas::from(4), Replicas::from(10));
+    assert!(!spec.is_within_deadband(bounds, Replicas::from(3), measure(100.0)));
 }
 
 #[test]
@@ -99,6 +105,10 @@ fn only_a_fresh_sample_of_the_same_signal_is_used_and_only_once() {
     let one = sample("2026-01-01T12:01:00Z");
     assert_eq!(ask(Some(&one), Some("2026-01-01T12:00:59.999999Z")), None);
     assert_eq!(ask(Some(&one), Some("2026-01-01T12:01:00Z")), Some(NoData::Consumed));
+    let negative = Sample { value: measure(-0.001), ..one.clone() };
+    assert_eq!(ask(Some(&negative), None), Some(NoData::Negative));
+    let nothing = Sample { value: measure(-0.0), ..one.clone() };
+    assert_eq!(ask(Some(&nothing), None), None);
     let word = |text: &str| Some(text.parse::<SignalWord>().expect("BUG: a word"));
     let others: [fn(&mut Sample, Option<SignalWord>); 5] = [
         |it, _| it.service = "api".parse().expect("BUG: a name"),
