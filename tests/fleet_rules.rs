@@ -1,5 +1,5 @@
-//! The rule book of the fleet's authority, held rule by rule: `docs/decisions/0065-…` names for each
-//! rule the test that shows it, or says why we differ and on which page.
+//! The rule book of the fleet's authority, held rule by rule: `docs/decisions/0065-…` names for
+//! each rule the test that shows it, or says why we differ and on which page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
