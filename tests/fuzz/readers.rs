@@ -35,7 +35,7 @@ const WAYS: [&str; 21] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 87] = [
+const READERS: [Row; 89] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -123,6 +123,7 @@ const READERS: [Row; 87] = [
         1,
         "none: the bounded reader itself; its callers have rows",
     ),
+    ("files.rs", "rustix::io::read(", 1, "none: the bounded reader itself; its callers have rows"),
     ("files.rs", "read_to_end(", 1, "none: the bounded reader itself; its callers have rows"),
     ("ledger/columns.rs", "serde_json::from_str", 1, "fold"),
     ("ledger/postgres/address/files.rs", ".lines()", 2, "service_file, password_file"),
@@ -167,6 +168,12 @@ const READERS: [Row; 87] = [
          are shown",
     ),
     ("ops/stderr.rs", "fs::read(", 1, "shown"),
+    (
+        "ops/wait.rs",
+        "read_given(",
+        2,
+        "none: the bounded reader until a signal comes; its callers have rows",
+    ),
     ("policy/code.rs", "serde_json::from_str", 1, "stored_policy"),
     ("policy/engine.rs", "serde_json::from_str", 2, "stored_policy"),
 ];
