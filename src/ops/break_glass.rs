@@ -81,7 +81,6 @@ pub fn all_told(session: &mut Session) -> Result<Vec<Told>, OpError> {
             (_, _) => {}
         }
     }
-    found.sort_by_key(|it| (it.glass.at, it.glass.authorization.authorization_id.clone()));
     Ok(found)
 }
 
