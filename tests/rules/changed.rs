@@ -127,3 +127,14 @@ fn more_ready_than_declared_is_not_yet() {
          ready 2\n observe a : done verified(converged)",
     );
 }
+
+/// A later attempt under an approval goes on from the count that was agreed to, and from no other
+/// one that somebody has made meanwhile.
+#[test]
+fn a_later_attempt_starts_from_no_count_that_nobody_agreed_to() {
+    run(
+        "deny=scale_down",
+        "put a 2 within=24h\n person bob\n grant a\n start a\n fail a\n wait 1m\n target 50\n bind
+         start a : approval_moved\n target 3\n bind\n start a : done started",
+    );
+}

@@ -8,7 +8,7 @@ use super::{
 use crate::domain::id::{ControllerId, LeaseInstanceId, Replicas, ServiceName};
 use crate::domain::scale::command::{Context, StartAttempt};
 use crate::domain::scale::consent::Consent;
-use crate::domain::scale::execution::Execution;
+use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
 use crate::domain::scale::service::{Binding, Registration, TargetMatch};
@@ -99,7 +99,7 @@ fn check_consent(
         Pass::Glass(open) => yielded_to(open),
         Pass::Void(rejection) => Err(rejection.clone()),
         Pass::Approved(approval) => {
-            if execution.attempts == 0 && current != Some(approval.base) {
+            if !is_agreed_from(execution, approval.base, current) {
                 return Err(Rejection::ApprovalMoved {
                     service: service(),
                     revision: execution.revision(),
@@ -119,6 +119,21 @@ fn check_consent(
             None => skipped("not asked for"),
         },
     }
+}
+
+/// Whether an approval that was asked about one count still holds at another. Before the first call
+/// it does not. A later attempt goes on from that count, or from the one that the key's own call
+/// has left; one whose outcome nobody knows repeats the same call, wherever that has led.
+fn is_agreed_from(execution: &Execution, base: Replicas, current: Option<Replicas>) -> bool {
+    if execution.attempts == 0 {
+        return current == Some(base);
+    }
+    if matches!(execution.phase, Phase::RecoveryPending { .. }) {
+        return true;
+    }
+    let left = execution.result.as_ref().filter(|recorded| recorded.partly_applied);
+    let left = left.and_then(|recorded| recorded.result.observed_replicas());
+    current.is_none_or(|current| current == base || Some(current) == left)
 }
 
 /// Walks the gates that a recorded simulation is asked.
