@@ -9,37 +9,33 @@ use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Command, PutIntent};
 use crate::domain::scale::decide::intended_identity;
 use crate::domain::scale::state::ServiceState;
-use crate::ledger::ReadTxn;
+use crate::ledger::{Reach, ReadTxn};
 
-/// Breaks a glass and puts the wish that it is for, in one transaction: a refused wish leaves no
+/// Puts a wish. The facts about the rest of the ledger are filled in here.
+pub fn intent_put(session: &mut Session, put: PutIntent) -> Result<Report, OpError> {
+    put_under(session, None, put)
+}
+
+/// The same, and breaks the glass that it is for in the same transaction: a refused wish leaves no
 /// authorization behind.
 pub(super) fn put_under(
     session: &mut Session,
-    breaking: &Breaking,
+    breaking: Option<&Breaking>,
     put: PutIntent,
 ) -> Result<Report, OpError> {
     let key = put.key().clone();
     let service = put.service.clone();
     let keys: Vec<ExecutionKey> =
         std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
+    let reach = breaking.map_or_else(|| Reach::service(&service), Breaking::reach);
     session.load_policy()?;
-    let transition = session.decided(breaking.reach(), &keys, |txn, by, policy, now| {
-        breaking.decide_in(txn, by, policy, now)?;
+    let transition = session.decided(reach, &keys, |txn, by, policy, now| {
+        if let Some(breaking) = breaking {
+            breaking.decide_in(txn, by, policy, now)?;
+        }
         decide_in(txn, &mut Deciding { by, policy, now }, &service, &keys, |state, txn| {
             Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
         })
-    })?;
-    Report::of(transition, &key)
-}
-
-/// Puts a wish. The facts about the rest of the ledger are filled in here.
-pub fn intent_put(session: &mut Session, put: PutIntent) -> Result<Report, OpError> {
-    let key = put.key().clone();
-    let service = put.service.clone();
-    let keys: Vec<ExecutionKey> =
-        std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
-    let transition = session.transition(&service, &keys, |state, txn| {
-        Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
     })?;
     Report::of(transition, &key)
 }

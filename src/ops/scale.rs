@@ -6,7 +6,7 @@ mod words;
 use super::breaking::Breaking;
 use super::carry::CarryOptions;
 use super::error::OpError;
-use super::intent_put::{intent_put, put_under};
+use super::intent_put::put_under;
 use super::outwait::{Ends, ends_of, kind_of, remaining};
 use super::recover::recover;
 use super::report::{Effect, Report, stands};
@@ -30,6 +30,7 @@ const POLL_MIN: DurationMs = DurationMs::from_millis(100);
 const ANSWER_POLL: DurationMs = DurationMs::from_secs(1);
 /// The longest such wait.
 const POLL_MAX: DurationMs = DurationMs::from_secs(2);
+
 /// How long to wait before looking again at what may end early.
 const LOOK: DurationMs = DurationMs::from_millis(250);
 
@@ -195,10 +196,7 @@ impl Run<'_> {
                 return Ok(Put::There(Box::new(state.head)));
             }
         }
-        let report = match breaking {
-            Some(breaking) if !known => put_under(self.session, breaking, put.clone())?,
-            Some(_) | None => intent_put(self.session, put.clone())?,
-        };
+        let report = put_under(self.session, breaking.filter(|_| !known), put.clone())?;
         self.recorded |= report.recorded;
         if report.recorded {
             for line in accepted(&report.execution) {
