@@ -10,7 +10,7 @@ use super::signing::{Sealed, sign};
 use crate::domain::id::AuthorizationId;
 use crate::domain::scale::command::AuthorityCommand;
 use crate::domain::scale::consent::{OpenAuthorization, Review};
-use crate::domain::scale::event::EventBody;
+use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::signed::SignedAct;
@@ -60,25 +60,20 @@ pub fn all_told(session: &mut Session) -> Result<Vec<Told>, OpError> {
         let unreadable = |error: serde_json::Error| OpError::Internal {
             what: format!("event {position} is no event of an authorization: {error}"),
         };
-        let body: EventBody = serde_json::from_value(body).map_err(unreadable)?;
-        let Some(id) = body.authorization_id().cloned() else { continue };
+        let event = Event { at, by, body: serde_json::from_value(body).map_err(unreadable)? };
+        let Some(id) = event.body.authorization_id() else { continue };
         // A name that follows from a key may be given again after its review.
-        let told = found.iter_mut().rev().find(|it| it.glass.authorization.authorization_id == id);
-        match (body, told) {
+        let told = found.iter_mut().rev().find(|it| it.glass.authorization.authorization_id == *id);
+        match (event.body, told) {
             (EventBody::AuthorizationGranted { authorization }, _) => {
-                let glass = OpenAuthorization::given(*authorization, by, at);
+                let glass = OpenAuthorization::given(*authorization, event.by, event.at);
                 found.push(Told { glass, review: None });
             }
-            (EventBody::AuthorizationUsed { execution_key, wished_by, .. }, Some(told)) => {
-                told.glass.used(&execution_key, wished_by, &by, at);
-            }
-            (EventBody::AuthorizationRevoked { .. }, Some(told)) => {
-                told.glass.revoked_at = Some(at);
-            }
             (EventBody::AuthorizationReviewed { reason, .. }, Some(told)) => {
-                told.review = Some(Review { by, at, reason });
+                told.review = Some(Review { by: event.by, at: event.at, reason });
             }
-            (_, _) => {}
+            (body, Some(told)) => told.glass.follow(&Event { body, ..event }),
+            (_, None) => {}
         }
     }
     Ok(found)
@@ -97,17 +92,18 @@ pub fn told_of(session: &mut Session, id: &AuthorizationId) -> Result<Told, OpEr
         .ok_or_else(|| Rejection::NoSuchAuthorization { authorization_id: id.clone() }.into())
 }
 
-/// The authorization of that name, where nobody has reviewed it.
-fn still_open(session: &mut Session, id: &AuthorizationId) -> Result<OpenAuthorization, OpError> {
-    let Told { glass, review } = told_of(session, id)?;
-    match review {
-        None => Ok(glass),
-        Some(review) => Err(Rejection::Reviewed {
-            authorization_id: id.clone(),
-            by: review.by.actor.to_string(),
-            at: review.at,
+impl Told {
+    /// The authorization, where nobody has reviewed it.
+    fn unreviewed(self) -> Result<OpenAuthorization, Rejection> {
+        let Self { glass, review } = self;
+        match review {
+            None => Ok(glass),
+            Some(review) => Err(Rejection::Reviewed {
+                authorization_id: glass.authorization.authorization_id,
+                by: review.by.actor.to_string(),
+                at: review.at,
+            }),
         }
-        .into()),
     }
 }
 
@@ -117,7 +113,7 @@ pub fn revoke(
     id: &AuthorizationId,
     reason: &Detail,
 ) -> Result<bool, OpError> {
-    let service = still_open(session, id)?.authorization.service;
+    let service = told_of(session, id)?.unreviewed()?.authorization.service;
     let (named, authorization_id) = (service.clone(), id.clone());
     let reason = reason.clone();
     let command =
@@ -133,10 +129,10 @@ pub fn review(
     sign_with: Option<&Path>,
 ) -> Result<bool, OpError> {
     let told = told_of(session, id)?;
-    if told.review.is_some_and(|review| !review.by.is_other_person(&session.by)) {
+    if told.review.as_ref().is_some_and(|review| !review.by.is_other_person(&session.by)) {
         return Ok(false);
     }
-    let glass = still_open(session, id)?;
+    let glass = told.unreviewed()?;
     let service = glass.authorization.service.clone();
     let ledger_id = session.ledger.identity().ledger_id.clone();
     let act = SignedAct::review(&ledger_id, &glass.authorization, reason);

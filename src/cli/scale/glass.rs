@@ -13,7 +13,7 @@ use crate::cli::exit::Exit;
 use crate::cli::fault::Fault;
 use crate::cli::output::Out;
 use crate::cli::problem::Problem;
-use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas};
+use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas, ServiceName};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Binding;
@@ -54,12 +54,7 @@ pub(super) fn broken(
     // Before anything is read: who cannot answer is asked nothing, and nothing is written.
     check_bounds(&request, &head, app)?;
     check_answerable(args, &head, app)?;
-    let session = app.session()?;
-    let found = session.refresh_binding(&put.service)?;
-    let head = match found {
-        Some((_, state)) => state.head,
-        None => session.load_service(&put.service)?.head,
-    };
+    let head = as_it_stands(&put.service, app)?;
     confirm(args, &request, &head, app, out)?;
     glazed(request, put, app)
 }
@@ -77,6 +72,16 @@ pub(super) fn supposed(
     let head = app.session()?.load_service(&put.service)?.head;
     check_bounds(&request, &head, app)?;
     glazed(request, put, app)
+}
+
+/// The service with its target just read, where this host can.
+fn as_it_stands(service: &ServiceName, app: &mut App) -> Result<ServiceHead, Fault> {
+    let session = app.session()?;
+    let read = session.refresh_binding(service)?;
+    Ok(match read {
+        Some((_, state)) => state.head,
+        None => session.load_service(service)?.head,
+    })
 }
 
 fn glazed(request: GlassRequest, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
@@ -141,12 +146,9 @@ fn under_given(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed
     let Some(id) = args.glass.given()? else { return Ok((put, None)) };
     let session = app.session()?;
     let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
-    let state = match session.refresh_binding(&put.service)? {
-        Some((_, state)) => state,
-        None => session.load_service(&put.service)?,
-    };
-    let given = state.head.authorizations.get(&id).and_then(|it| it.authorization.current);
-    let current = state.head.binding.as_ref().and_then(Binding::known_replicas);
+    let head = as_it_stands(&put.service, app)?;
+    let given = head.authorizations.get(&id).and_then(|it| it.authorization.current);
+    let current = head.binding.as_ref().and_then(Binding::known_replicas);
     let put = PutIntent { authorization: Some(id), ..put };
     match (given, current) {
         (Some(expected), Some(actual))

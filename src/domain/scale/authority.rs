@@ -130,12 +130,9 @@ impl ServiceHead {
                     return Err(illegal(event, "authorized", self.name()));
                 }
             }
-            EventBody::AuthorizationUsed { authorization_id, execution_key, wished_by } => {
-                let open = self.authorization(authorization_id, event)?;
-                open.used(execution_key, wished_by.clone(), &event.by, event.at);
-            }
-            EventBody::AuthorizationRevoked { authorization_id, .. } => {
-                self.authorization(authorization_id, event)?.revoked_at = Some(event.at);
+            EventBody::AuthorizationUsed { authorization_id, .. }
+            | EventBody::AuthorizationRevoked { authorization_id, .. } => {
+                self.authorization(authorization_id, event)?.follow(event);
             }
             EventBody::AuthorizationReviewed { authorization_id, .. } => {
                 self.authorization(authorization_id, event)?;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::{Event, EventBody};
 use super::execution::Execution;
 use super::intent::Fence;
 use super::policy::PolicyAnswer;
@@ -249,8 +250,13 @@ pub struct GlassUse {
 
 impl GlassUse {
     /// Everybody who had a hand in it.
-    pub fn hands(&self) -> impl Iterator<Item = &Provenance> {
+    fn hands(&self) -> impl Iterator<Item = &Provenance> {
         self.wished_by.as_deref().into_iter().chain([&self.by]).chain(&self.also_by)
+    }
+
+    /// Whether somebody had a hand in it, as far as evidence tells persons apart.
+    pub fn is_in_hands_of(&self, person: &Provenance) -> bool {
+        self.hands().any(|hand| !person.is_other_person(hand))
     }
 }
 
@@ -341,18 +347,23 @@ impl OpenAuthorization {
         }
     }
 
-    /// Notes that a key was carried out under it: once for each person who did.
-    pub fn used(
-        &mut self,
-        key: &ExecutionKey,
-        wished_by: Option<Box<Provenance>>,
-        by: &Provenance,
-        at: Timestamp,
-    ) {
-        let first = || GlassUse { wished_by, by: by.clone(), at, also_by: Vec::new() };
-        let used = self.uses.entry(key.clone()).or_insert_with(first);
-        if used.hands().all(|hand| by.is_other_person(hand)) {
-            used.also_by.push(by.clone());
+    /// What an event after the grant makes of it.
+    pub fn follow(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::AuthorizationUsed { execution_key, wished_by, .. } => {
+                let first = || GlassUse {
+                    wished_by: wished_by.clone(),
+                    by: event.by.clone(),
+                    at: event.at,
+                    also_by: Vec::new(),
+                };
+                let used = self.uses.entry(execution_key.clone()).or_insert_with(first);
+                if !used.is_in_hands_of(&event.by) {
+                    used.also_by.push(event.by.clone());
+                }
+            }
+            EventBody::AuthorizationRevoked { .. } => self.revoked_at = Some(event.at),
+            _ => {}
         }
     }
 

@@ -64,14 +64,12 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
 }
 
 /// The use of the authorization that the execution is carried out under, once for a key and each
-/// person who carries it out: durable
-/// with the start that it permits, and so before the call.
+/// person who carries it out: durable with the start that it permits, and so before the call.
 fn use_of_glass(draft: &Draft<'_>, execution: &Execution) -> Option<EventBody> {
     let authorization_id = execution.authorization_id()?;
     let open = draft.state.head.authorizations.get(authorization_id)?;
-    let by = draft.context.by;
     let used = open.uses.get(execution.key());
-    let is_new = used.is_none_or(|used| used.hands().all(|hand| by.is_other_person(hand)));
+    let is_new = used.is_none_or(|used| !used.is_in_hands_of(draft.context.by));
     is_new.then(|| EventBody::AuthorizationUsed {
         authorization_id: authorization_id.clone(),
         execution_key: execution.key().clone(),
