@@ -17,7 +17,6 @@ use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::standing::is_stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
@@ -264,14 +263,13 @@ fn drift(execution: &Execution) -> &'static str {
 fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(String, String)> {
     let name = execution.key();
     let way = |command: String, why: &str| (command, why.to_owned());
-    let stranded = "it was made for settings that are no more: end it, then wish anew";
+    if let Some(line) = upon::end_of_stranded(execution, head, name.as_str()) {
+        return vec![way(
+            line,
+            "it was made for settings that are no more: end it, then wish anew",
+        )];
+    }
     match &execution.phase {
-        Phase::Proposed { .. } | Phase::Accepted if is_stranded(execution, head) => {
-            vec![way(format!("scalectl intent withdraw {name}"), stranded)]
-        }
-        Phase::Failed { .. } if is_stranded(execution, head) => {
-            vec![way(format!("scalectl intent abandon {name} --reason TEXT"), stranded)]
-        }
         Phase::Accepted => vec![
             way(format!("scalectl actuate {name}"), "carry it out"),
             way(format!("scalectl intent withdraw {name}"), "take it back"),

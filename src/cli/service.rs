@@ -14,8 +14,8 @@ use super::output::{Answer, Out, Recorded};
 use super::problem::ProblemContext;
 use super::{upon, view};
 use crate::domain::id::{OutOfRange, ServiceName, TargetUid};
-use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::RegisteredMode;
+use crate::domain::scale::state::ServiceHead;
 use crate::ledger::ExecutionFilter;
 use crate::ops::service_bind::service_bind;
 use crate::ops::service_put::service_put;
@@ -111,7 +111,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
     answer.changed = done.changed;
     answer.current = view::current(&done.head);
     if done.changed && done.before.is_some() {
-        for (code, text) in stranded(&args.name, app)? {
+        for (code, text) in stranded(&args.name, &done.head, app)? {
             answer = answer.warning(code, text);
         }
     }
@@ -147,22 +147,21 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
 }
 
 /// The wishes that were made for the settings before and can never start any more.
-fn stranded(service: &ServiceName, app: &mut App) -> Result<Vec<(&'static str, String)>, Fault> {
+fn stranded(
+    service: &ServiceName,
+    head: &ServiceHead,
+    app: &mut App,
+) -> Result<Vec<(&'static str, String)>, Fault> {
     let filter =
         ExecutionFilter { service: Some(service.clone()), unfinished: true, limit: Some(20) };
     let found = app.session()?.ledger.read()?.executions(&filter)?;
     let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
-        let way = match execution.phase {
-            Phase::Proposed { .. } | Phase::Accepted => "withdraw",
-            Phase::Failed { .. } => "abandon",
-            _ => return None,
-        };
         let name = format!("{service}@{}", execution.revision());
-        Some(("wish_stranded", format!(
-            "{name} was made for the settings before and cannot start any more: scalectl intent \
-             {way} {name}{}",
-            if way == "abandon" { " --reason TEXT" } else { "" }
-        )))
+        let end = upon::end_of_stranded(execution, head, &name)?;
+        Some((
+            "wish_stranded",
+            format!("{name} was made for the settings before and cannot start any more: {end}"),
+        ))
     });
     Ok(said.collect())
 }

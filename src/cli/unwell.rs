@@ -12,7 +12,7 @@ use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::service::OnUnknown;
-use crate::domain::scale::standing::is_stranded;
+use crate::domain::scale::standing::stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ops::report::Report;
@@ -92,7 +92,7 @@ fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
     let what = format!("{what} is recorded and has not started");
     let problem = Problem::new("not_started", Exit::NotYet, what);
     let withdraw = c.command(&["intent", "withdraw", key]);
-    if is_stranded(&report.execution, &report.head) {
+    if stranded(&report.execution, &report.head).is_some() {
         let hint = "it was made for settings that are no more: take it back, then wish anew";
         return problem.hint(hint).run(withdraw);
     }
@@ -128,7 +128,7 @@ fn proposed(
         Some(rules) => problem.fact("rule", rules),
         None => problem,
     };
-    if is_stranded(execution, head) {
+    if stranded(execution, head).is_some() {
         return problem
             .hint(
                 "nobody can agree to it any more: it was made for settings that are no more. Take \

@@ -11,7 +11,9 @@ use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::authority::Authority;
 use crate::domain::scale::consent::OpenAuthorization;
 use crate::domain::scale::cooldown::CooldownStatus;
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::service::{RegisteredMode, Registration};
+use crate::domain::scale::standing::{EndedBy, stranded};
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::scale::tick::{Evaluation, TickOutcome};
 use crate::domain::time::Timestamp;
@@ -59,6 +61,18 @@ pub(super) fn on_this_ledger(line: &str, c: &ProblemContext) -> String {
         Some(words) => format!("{} {words}", shell_line(&c.program)),
         None => line.to_owned(),
     }
+}
+
+/// The line that ends a wish which was made for settings that are no more; none for any other.
+pub(super) fn end_of_stranded(
+    execution: &Execution,
+    head: &ServiceHead,
+    name: &str,
+) -> Option<String> {
+    stranded(execution, head).map(|end| match end {
+        EndedBy::Withdraw => format!("scalectl intent withdraw {name}"),
+        EndedBy::Abandon => format!("scalectl intent abandon {name} --reason TEXT"),
+    })
 }
 
 /// How a count is kept, in two words for a cell: `declared 4`, `signal queue_depth`, `pinned 4`,

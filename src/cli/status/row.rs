@@ -1,12 +1,11 @@
 //! One row of `status`: where a service stands, what is known of its target, and the way on.
 
 use super::super::fault::Fault;
-use super::super::view;
+use super::super::{upon, view};
 use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
-use crate::domain::scale::standing::is_stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::ExecutionFilter;
@@ -183,16 +182,12 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
     let now = session.now();
     let key = execution.key();
     let mut outcome = view::outcome_word(execution);
+    if let Some(line) = upon::end_of_stranded(execution, head, name) {
+        let need = format!("{name} (made for settings that are no more)");
+        return Ways { outcome, next: Some(line), need: Some(need) };
+    }
     let mut need = None;
     let next = match &execution.phase {
-        Phase::Proposed { .. } | Phase::Accepted if is_stranded(execution, head) => {
-            need = Some(format!("{name} (made for settings that are no more)"));
-            Some(format!("scalectl intent withdraw {name}"))
-        }
-        Phase::Failed { .. } if is_stranded(execution, head) => {
-            need = Some(format!("{name} (made for settings that are no more)"));
-            Some(format!("scalectl intent abandon {name} --reason TEXT"))
-        }
         Phase::Proposed { until } if *until <= now => {
             Some(format!("scalectl intent withdraw {name}"))
         }

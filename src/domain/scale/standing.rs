@@ -1,19 +1,40 @@
 //! Where a key stands: which exit a step on it has (design, ruling 5).
 
 use super::execution::{Execution, FailureCause, Outcome, Phase};
+use super::gates::check_unit;
 use super::rejection::Class;
 use super::service::Registration;
 use super::state::ServiceHead;
 
-/// Whether a wish that is still to be carried out was made for settings that are no more, or for a
-/// service that is retired: nothing starts it, and nobody can agree to it.
-pub fn is_stranded(execution: &Execution, head: &ServiceHead) -> bool {
-    let waits =
-        matches!(execution.phase, Phase::Proposed { .. } | Phase::Accepted | Phase::Failed { .. });
-    let unit = execution.intent.wish.expected_unit_revision;
-    let is_same = |now: &Registration| now.unit_revision.get() == unit.get();
-    let is_current = head.registration.as_ref().is_some_and(is_same);
-    waits && (!is_current || head.authority.retired.is_some())
+/// How a person ends a wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// `intent withdraw`: it has not started.
+    Withdraw,
+    /// `intent abandon`: it has failed, and could be tried again.
+    Abandon,
+}
+
+/// How a wish is ended that was made for settings that are no more, or for a service that is
+/// retired: nothing starts it, and nobody can agree to it. None for any other.
+pub fn stranded(execution: &Execution, head: &ServiceHead) -> Option<EndedBy> {
+    let end = match &execution.phase {
+        Phase::Proposed { .. } | Phase::Accepted => EndedBy::Withdraw,
+        Phase::Failed { .. } => EndedBy::Abandon,
+        Phase::Started { .. }
+        | Phase::RecoveryPending { .. }
+        | Phase::Succeeded
+        | Phase::Observed
+        | Phase::Verified { .. }
+        | Phase::Rejected
+        | Phase::Withdrawn
+        | Phase::Superseded { .. } => return None,
+    };
+    let unit = execution.intent.wish.expected_unit_revision.get();
+    let is_same = |now: &Registration| check_unit(now, unit).is_ok();
+    let is_current =
+        head.authority.retired.is_none() && head.registration.as_ref().is_some_and(is_same);
+    (!is_current).then_some(end)
 }
 
 /// The class that a step other than `intent put` answers with; none where all is well.
