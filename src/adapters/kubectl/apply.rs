@@ -191,13 +191,10 @@ fn after(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen, ended: &Ended
     }
     let server = server_refusal(&ended.words);
     match (now, server) {
-        (_, Some(refused @ (Refused::Later | Refused::ForGood))) => {
-            refused_by_server(apply, refused.is_retryable(), &words)
-        }
         (Err(refusal), None) => {
             unknown(apply, refusal.code, &format!("{words}; then {}", refusal.detail), false)
         }
-        (Err(_), Some(Refused::Premise)) => refused_by_server(apply, true, &words),
+        (Err(_), Some(refused)) => refused_by_server(apply, refused.is_retryable(), &words),
         (Ok(now), refused) => match judge(before, &now, desired, refused) {
             Judged::Applied => {
                 succeeded(apply, &now, desired, &format!("{words}; it is as wished"))
