@@ -2,7 +2,7 @@
 
 mod laid;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
@@ -15,7 +15,6 @@ use super::problem::ProblemContext;
 use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
-use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::time::Timestamp;
 
@@ -49,24 +48,19 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     app.session()?.tell_standing()?;
     let rows = rows(app.session()?, &args.services)?;
     for row in &rows {
-        let phase = row.execution.as_ref().map(|execution| &execution.phase);
-        if let Some(
-            Phase::Started { call } | Phase::RecoveryPending { pending: Pending { call, .. } },
-        ) = phase
-        {
+        if let Some(call) = row.execution.as_ref().and_then(Execution::open_call) {
             app.session()?.tell_unreadable(call);
         }
     }
     let session = app.session()?;
     let now = session.now();
     let identity = session.ledger.identity().clone();
-    let asked: BTreeSet<ServiceName> = args.services.iter().cloned().collect();
     let c = ProblemContext { now, ..app.problem_context() };
     let mut facts = BTreeMap::new();
-    for service in &asked {
-        let session = app.session()?;
-        let head = session.load_service(service)?.head;
-        facts.insert(service.clone(), upon::all(session, service, &head, &c)?);
+    // Whoever names none is told less of each.
+    let asked = if args.services.is_empty() { BTreeMap::new() } else { laid::heads(&rows) };
+    for (service, head) in asked {
+        facts.insert(service.clone(), upon::all(app.session()?, service, head, &c)?);
     }
     let mut needs: Vec<String> = rows.iter().filter_map(|row| row.need.clone()).collect();
     needs.extend(laid::needs(&rows, now));

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::transition::{Decided, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::execution::{Execution, Outcome, Phase};
+use crate::domain::scale::execution::{Execution, Outcome};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
@@ -53,22 +53,14 @@ impl Effect {
     /// What the calls of a key have done to the target, as far as is recorded; none while nobody
     /// knows. A failure that has drifted did not leave the target as it was.
     pub fn recorded_of(execution: &Execution) -> Option<Self> {
-        match &execution.phase {
-            Phase::Started { .. } | Phase::RecoveryPending { .. } => None,
-            Phase::Proposed { .. }
-            | Phase::Accepted
-            | Phase::Failed { .. }
-            | Phase::Succeeded
-            | Phase::Observed
-            | Phase::Verified { .. }
-            | Phase::Rejected
-            | Phase::Withdrawn
-            | Phase::Superseded { .. } => Some(match &execution.result {
-                Some(recorded) if recorded.result.scaled() => Self::Applied,
-                Some(recorded) if recorded.partly_applied || execution.drift => Self::Partial,
-                Some(_) | None => Self::None,
-            }),
+        if execution.open_call().is_some() {
+            return None;
         }
+        Some(match &execution.result {
+            Some(recorded) if recorded.result.scaled() => Self::Applied,
+            Some(recorded) if recorded.partly_applied || execution.drift => Self::Partial,
+            Some(_) | None => Self::None,
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 
 /// Each service once, whatever it has under way.
-fn heads(rows: &[Row]) -> BTreeMap<&ServiceName, &ServiceHead> {
+pub(super) fn heads(rows: &[Row]) -> BTreeMap<&ServiceName, &ServiceHead> {
     let heads = rows.iter().map(|row| &row.head);
     heads.filter_map(|head| Some((&head.registration.as_ref()?.service, head))).collect()
 }
