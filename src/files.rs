@@ -29,7 +29,8 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let bytes = bounded(file, SETTINGS_BYTES_MAX)?;
+    let mut bytes = Vec::new();
+    file.take(SETTINGS_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SETTINGS_BYTES_MAX {
         return Err(io::Error::other("it is larger than 1 MiB"));
     }
@@ -95,12 +96,6 @@ fn patient(
         is_ready &= !blocks;
     }
     bytes.truncate(bytes_max + 1);
-    Ok(bytes)
-}
-
-fn bounded(from: impl io::Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(bytes_max + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

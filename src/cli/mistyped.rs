@@ -23,8 +23,7 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
     };
     let Some(noun) = NOUNS.iter().find(|noun| noun.name == words[at]) else {
         if let Some((hint, line)) = habits::of_word(&words, at) {
-            let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
-            return Problem { facts, ..problem }.hint(hint).run(line);
+            return instead(problem, hint, line);
         }
         let names = NOUNS.iter().filter(|noun| !noun.hidden).map(|noun| noun.name);
         let problem = match nearest(&words[at], names) {
@@ -40,8 +39,7 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
             .run(vec!["scalectl".into(), "help".into()]);
     };
     if let Some(line) = in_right_form(&words, at) {
-        let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
-        return Problem { facts, ..problem }.hint("it is written like this").run(line);
+        return instead(problem, "it is written like this", line);
     }
     let command = noun.command();
     let is_verb = |word: &String| command.find_subcommand(word).is_some();
@@ -49,8 +47,7 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
         && !words.get(at + 1).is_some_and(is_verb)
         && let Some((hint, line)) = habits::of_verb(&words, at)
     {
-        let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
-        return Problem { facts, ..problem }.hint(hint).run(line);
+        return instead(problem, hint, line);
     }
     let verb = words[at + 1..].iter().find(|word| command.find_subcommand(word).is_some());
     let of_lease = ["renew", "release"].map(Some).contains(&verb.map(String::as_str));
@@ -64,6 +61,12 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
     line.extend(verb.cloned());
     line.push("--help".to_owned());
     problem.hint("every flag is shown by").run(line)
+}
+
+/// A line that says what was meant, instead of a guess at a word.
+fn instead(problem: Problem, hint: impl Into<String>, line: Vec<String>) -> Problem {
+    let facts = problem.facts.into_iter().filter(|(label, _)| label != "tip").collect();
+    Problem { facts, ..problem }.hint(hint).run(line)
 }
 
 /// `scale web 2` as `scale web=2`, and `intent put web=3` as `intent put web --replicas 3`.
