@@ -1,6 +1,5 @@
 //! `backup`: a verified copy of the ledger.
 
-use crate::domain::count::counted;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
@@ -9,6 +8,7 @@ use serde_json::json;
 use super::app::App;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use crate::domain::count::counted;
 use crate::ops::backup::backup;
 
 pub(super) const NOUN: Noun = Noun {

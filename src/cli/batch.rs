@@ -8,7 +8,6 @@ mod input;
 mod line;
 pub mod lines;
 
-use crate::domain::count::counted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -24,6 +23,7 @@ use super::output::{Answer, LedgerShown, Out, Recorded};
 use super::problem::Problem;
 use super::{lease, view};
 use crate::actuator::signals::{self, Signals};
+use crate::domain::count::counted;
 use crate::domain::scale::standing;
 use crate::ledger::LedgerError;
 use crate::ops::OpError;

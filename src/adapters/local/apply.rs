@@ -1,6 +1,5 @@
 //! The effect: starting and ending replicas.
 
-use crate::domain::count::{counted, number};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -17,6 +16,7 @@ use super::state::Workload;
 use super::{LocalConfig, LocalError};
 use crate::actuator::protocol::{ApplyReply, ApplyRequest, Reply};
 use crate::adapters::{apply_reply, command};
+use crate::domain::count::{counted, number};
 use crate::domain::id::Replicas;
 use crate::domain::scale::result::Answer;
 use crate::domain::time::DurationMs;

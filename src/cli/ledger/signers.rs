@@ -1,6 +1,5 @@
 //! `ledger signers`: whose signatures are taken.
 
-use crate::domain::count::counted;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -12,6 +11,7 @@ use crate::cli::hold::Why;
 use crate::cli::noun::Outcome;
 use crate::cli::output::{Answer, Recorded};
 use crate::cli::record::read_bounded;
+use crate::domain::count::counted;
 use crate::domain::registry::AllowedSigners;
 use crate::ops::ledger_signers::{signers, signers_put};
 

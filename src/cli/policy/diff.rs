@@ -1,6 +1,5 @@
 //! `policy diff`: what another policy would change, before it holds.
 
-use crate::domain::count::{counted, number};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,6 +12,7 @@ use crate::cli::noun::Outcome;
 use crate::cli::output::Answer;
 use crate::cli::problem::Problem;
 use crate::cli::table::{Cell, Column, Table, Tone};
+use crate::domain::count::{counted, number};
 use crate::ops::policy_diff::{Otherwise, PolicyDiff, RuleChange, policy_diff};
 
 #[derive(Args)]

@@ -1,11 +1,11 @@
 //! The facts and the way on of the refusals that have more to tell than a line.
 
-use crate::domain::count::counted;
 use serde_json::json;
 
 use super::rejection::at;
 use super::rejection_times::in_time;
 use super::{HeldBy, Problem, ProblemContext};
+use crate::domain::count::counted;
 use crate::domain::id::{IntentRevision, Replicas, ServiceName, TargetUid};
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;

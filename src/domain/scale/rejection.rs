@@ -3,7 +3,6 @@
 mod parts;
 mod retry;
 
-use crate::domain::count::counted;
 use serde::Serialize;
 
 pub use parts::{Difference, MissingFact, TargetPart};
@@ -18,6 +17,7 @@ use super::policy::PolicyAnswer;
 use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
+use crate::domain::count::counted;
 use crate::domain::id::{
     AuthorizationId, ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId,
     Replicas, ServiceName, TargetUid, UnitRevision,
