@@ -209,7 +209,10 @@ pub enum Rejection {
         name: String,
     },
     /// Whoever reviews is whoever broke the glass, or did something under it.
-    #[error("{authorization_id} was given or used by the same {}: {name}", evidence.as_str())]
+    #[error(
+        "{authorization_id} was given or used by the same person: {} {name}",
+        evidence.as_str()
+    )]
     SameReviewer { authorization_id: AuthorizationId, evidence: PersonEvidence, name: String },
     /// Somebody has reviewed it: its story is over.
     #[error("{by} has reviewed {authorization_id} at {at}")]
