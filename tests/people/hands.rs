@@ -183,3 +183,25 @@ fn whoever_waits_beyond_the_end_of_the_question_is_told_so() {
     let over = world.json(line).exits(10);
     assert_eq!(over.at("/error/code"), "approval_expired");
 }
+
+/// What is still under way under it is looked at once it has ended: its next attempt needs the
+/// permission, and nobody knows yet what came of it.
+#[test]
+fn what_is_under_way_under_a_broken_glass_is_not_reviewed_yet() {
+    let mut world = two_persons(World::new());
+    world.script(&["ok", "fail retryable busy"]);
+    world.run("service put web --backoff 2s").exits(0);
+    let line = format!("scale web=2 --key k1 --break-glass --incident INC-1 --reason r {YES}");
+    world.run(&format!("{line} --no-wait")).exits(18);
+    let listed = world.json("break-glass list").exits(0);
+    let id = listed.at("/authorizations/0/authorization/authorization_id");
+    let review = format!("break-glass review {} --reason seen", id.as_str().unwrap());
+    world.be("lead:1002");
+    let early = world.json(&review).exits(11);
+    assert_eq!(early.at("/error/code"), "in_flight");
+    world.be("ci:1001");
+    world.run(&format!("{line} --timeout 20s")).exits(0);
+    world.be("lead:1002");
+    world.run(&review).exits(0);
+    world.run("verify").exits(0);
+}

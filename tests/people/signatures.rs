@@ -261,3 +261,19 @@ BEGIN SELECT raise(ABORT, 'events are never changed'); END",
         )
         .unwrap();
 }
+
+/// An account that is shared: the keys tell its persons apart, and a use signs nothing.
+#[test]
+fn persons_of_one_account_review_each_other_by_their_keys() {
+    let world = signed_world("--required");
+    let line = "scale web=2 --break-glass --incident INC-1 --reason r --yes --current-replicas 5";
+    world.run(&format!("{line} --sign-with anna")).exits(0);
+    let list = world.json("break-glass list").exits(0);
+    let id = list.at("/authorizations/0/authorization/authorization_id");
+    let review = format!("break-glass review {} --reason seen", id.as_str().unwrap());
+    let own = world.json(&format!("{review} --sign-with anna")).exits(12);
+    refused(&own, "same_reviewer", "signing key");
+    world.run(&format!("{review} --sign-with bert")).exits(0);
+    world.run("break-glass list --check").exits(0);
+    world.run("verify").exits(0);
+}

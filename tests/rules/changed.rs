@@ -138,3 +138,14 @@ fn a_later_attempt_starts_from_no_count_that_nobody_agreed_to() {
          start a : approval_moved\n target 3\n bind\n start a : done started",
     );
 }
+
+/// What is under way under a broken glass is not over, and nobody reviews it yet.
+#[test]
+fn a_broken_glass_is_reviewed_once_what_is_under_way_has_ended() {
+    run(
+        "",
+        "authorize bg-1 5\n put a 5 glass=bg-1\n start a\n person bob\n review bg-1 : in_flight
+         person ann\n fail a\n person bob\n review bg-1 : in_flight\n person ann\n wait 1m
+         start a : done started\n lose a\n person bob\n review bg-1 : in_flight",
+    );
+}

@@ -29,7 +29,10 @@ const SCRIPTS: [(&str, &str); 8] = [
         "tick i value=15 : evaluated\nput i 5 pin=60 source=override\nunpin
          hand-over external_keda\nretire",
     ),
-    ("", "authorize bg-1 5\nput j 5 glass=bg-1\nstart j\nrevoke bg-1\nperson bob\nreview bg-1"),
+    (
+        "",
+        "authorize bg-1 5\nput j 5 glass=bg-1\nstart j\nok j\nrevoke bg-1\nperson bob\nreview bg-1",
+    ),
     ("fences=external", "record e 5 fence=4.9\nstart e\nfatal e read=4"),
 ];
 

@@ -327,11 +327,12 @@ impl OpenAuthorization {
         Self { authorization, by, at, uses: BTreeMap::new(), revoked_at: None }
     }
 
-    /// Everybody who has had a hand in it: who gave it, and who wished or carried out under it.
-    /// None of them looks at it afterwards.
+    /// Everybody who has had a hand in it: who gave it, and who else wished or carried out under
+    /// it. None of them looks at it afterwards. A use signs nothing; where no evidence tells its
+    /// person from whoever gave it, it is theirs, with the key that they signed with.
     pub fn hands(&self) -> impl Iterator<Item = &Provenance> {
         let used = self.uses.values().flat_map(GlassUse::hands);
-        std::iter::once(&self.by).chain(used)
+        std::iter::once(&self.by).chain(used.filter(|hand| hand.is_other_person(&self.by)))
     }
 
     /// Why nothing more may be done under it; none while something may.

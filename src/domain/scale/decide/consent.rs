@@ -279,6 +279,11 @@ pub(super) fn review(
             until: open.authorization.until,
         });
     }
+    // Nobody can have looked at what is still to come, and its next attempt needs the permission.
+    let used = open.uses.keys().filter_map(|key| draft.state.executions.get(key));
+    if let Some(execution) = used.into_iter().find(|used| used.is_in_flight(draft.now)) {
+        return Err(Rejection::in_flight(execution, draft.now));
+    }
     if let Some(own) = open.hands().find(|hand| !by.is_other_person(hand)) {
         let (evidence, name, _) = by.compared(own);
         let name = name.to_owned();
