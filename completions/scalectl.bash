@@ -3873,7 +3873,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__schema)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help intent result request answer cedar"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help intent result request answer registration signals cedar"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4083,13 +4083,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__service__subcmd__put)
-            opts="-o -h --expect-revision --actuator --mode --writer --min --max --workload --cluster --runtime --target-uid --target-version --target-match --readings --converge-on --on-unknown --quiet --drain --cooldown --fences --max-attempts --backoff --replicas --quorum --signal --signal-target --signal-aggregation --signal-unit --signal-scope --scale-up-step --scale-down-step --deadband --scale-up-samples --scale-down-samples --label --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --file --actuator --mode --writer --min --max --workload --cluster --runtime --target-uid --target-version --target-match --readings --converge-on --on-unknown --quiet --drain --cooldown --fences --max-attempts --backoff --replicas --quorum --signal --signal-target --signal-aggregation --signal-unit --signal-scope --scale-up-step --scale-down-step --deadband --scale-up-samples --scale-down-samples --label --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --expect-revision)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -524,6 +524,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fis
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "mode" -d 'Give the count another owner, from what it is read as now'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "retire" -d 'End a service; its history stays'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l expect-revision -d 'The unit revision that you know of; 0 for none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l file -d 'All settings as JSON, from a file or from - (stdin); other settings cannot be said beside it' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actuator -d 'Who carries a wish out' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l mode -d 'Who may change the count: native, delegated, external_hpa (hpa), external_keda (keda)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l writer -d 'The one controller that may act [default: the OS user]' -r

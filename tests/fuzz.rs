@@ -165,7 +165,13 @@ fn streams_and_command_lines_keep_their_properties() {
 
 #[test]
 fn what_a_tick_is_told_keeps_its_properties() {
-    let names = ["signals_document", "health_document", "prometheus_answer", "prometheus_address"];
+    let names = [
+        "registration_document",
+        "signals_document",
+        "health_document",
+        "prometheus_answer",
+        "prometheus_address",
+    ];
     hold_all(|name| names.contains(&name));
 }
 

@@ -5,6 +5,7 @@ use clap::parser::ValueSource;
 
 use super::fault::Fault;
 use super::problem::Problem;
+use crate::domain::scale::service::LASTS_MAX;
 use crate::domain::time::{DurationMs, InvalidDuration, Timestamp};
 
 /// A whole number in digits. A sign would look like a relative count, and there are none.
@@ -27,7 +28,7 @@ pub(super) fn up_to(max: DurationMs, text: &str) -> Result<DurationMs, String> {
 
 /// What of a service lasts a day at most.
 pub(super) fn day(text: &str) -> Result<DurationMs, String> {
-    up_to(DurationMs::from_secs(86_400), text)
+    up_to(LASTS_MAX, text)
 }
 
 /// How long a line may wait for what it is about: a month is for ever.

@@ -10,6 +10,7 @@ use super::output::{Answer, Format, Out};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use crate::domain::id::{CommandId, ServiceName};
+use crate::domain::near::nearest;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
@@ -134,7 +135,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     }
     if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
         let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));
-        let problem = match super::mistyped::nearest(kind, KINDS) {
+        let problem = match nearest(kind, KINDS) {
             Some(near) => problem.fact("did you mean", near),
             None => problem,
         };

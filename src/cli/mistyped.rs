@@ -8,9 +8,7 @@ use super::app::App;
 use super::problem::Problem;
 use super::{NOUNS, first_word, habits};
 use crate::domain::id::ServiceName;
-
-/// How many letters may differ between what was typed and what was meant.
-const DISTANCE_MAX: usize = 2;
+use crate::domain::near::nearest;
 
 /// A wrong line with the line that helps: its right form where that can be told, else the help of
 /// its verb.
@@ -96,31 +94,6 @@ fn in_right_form(words: &[String], noun: usize) -> Option<Vec<String>> {
     Some(line)
 }
 
-/// The nearest of some names, if one is near.
-pub(super) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let near = names.into_iter().map(|name| (distance(word, name), name));
-    let shorter = |name: &str| word.chars().count().min(name.chars().count());
-    near.filter(|(far, name)| *far <= DISTANCE_MAX && *far < shorter(name))
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// How many letters must be put in, left out or replaced.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = corner + usize::from(left != *right);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 impl App {
     /// A problem about a name that is not there, with the name or the key that was probably meant.
     pub(super) fn meant(&mut self, problem: Problem) -> Problem {
@@ -156,22 +129,6 @@ impl App {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_name_is_near() {
-        let names = ["web", "worker", "batch"];
-        for (word, meant) in [
-            ("wbe", Some("web")),
-            ("wob", Some("web")),
-            ("workers", Some("worker")),
-            ("bach", Some("batch")),
-            ("db", None),
-            ("", None),
-            ("completely-else", None),
-        ] {
-            assert_eq!(nearest(word, names), meant, "{word}");
-        }
-    }
 
     #[test]
     fn a_count_is_put_into_its_right_form() {

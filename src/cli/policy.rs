@@ -20,6 +20,7 @@ use super::record::read_bounded;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use crate::domain::id::Replicas;
+use crate::domain::near::nearest;
 use crate::domain::scale::policy::PolicyAction;
 use crate::ops::policy_lint::policy_lint;
 use crate::ops::policy_put::policy_put;
@@ -312,7 +313,7 @@ fn print_template(args: &TemplateArgs, app: &App) -> Outcome {
         let what = format!("there is no template {name:?}");
         let problem = Problem::new("template_not_found", Exit::NotFound, what);
         let names = templates.iter().map(|template| template.name);
-        let problem = match super::mistyped::nearest(name, names) {
+        let problem = match nearest(name, names) {
             Some(near) => problem.fact("did you mean", near),
             None => problem,
         };

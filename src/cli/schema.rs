@@ -18,16 +18,19 @@ pub(super) const NOUN: Noun = Noun {
 #[derive(Args)]
 struct SchemaArgs {
     /// Which document
-    #[arg(value_parser = ["intent", "result", "request", "answer", "cedar"])]
+    #[arg(value_parser = ["intent", "result", "request", "answer", "registration", "signals",
+        "cedar"])]
     document: Option<String>,
 }
 
 /// The documents and their schemas, as `fixtures/schemas/` holds them.
-pub(super) const SCHEMAS: [(&str, &str); 4] = [
+pub(super) const SCHEMAS: [(&str, &str); 6] = [
     ("intent", include_str!("../../fixtures/schemas/intent.json")),
     ("result", include_str!("../../fixtures/schemas/result.json")),
     ("request", include_str!("../../fixtures/schemas/request.json")),
     ("answer", include_str!("../../fixtures/schemas/answer.json")),
+    ("registration", include_str!("../../fixtures/schemas/registration.json")),
+    ("signals", include_str!("../../fixtures/schemas/signals.json")),
 ];
 
 fn run(matches: &ArgMatches, _app: &mut App, out: &mut Out) -> Outcome {

@@ -2,10 +2,11 @@
 
 mod change;
 mod mode;
+mod put;
 mod scaling;
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::app::App;
 use super::fault::Fault;
@@ -15,11 +16,8 @@ use super::problem::ProblemContext;
 use super::{upon, view};
 use crate::domain::id::{OutOfRange, ServiceName, TargetUid};
 use crate::domain::scale::service::RegisteredMode;
-use crate::domain::scale::state::ServiceHead;
-use crate::ledger::ExecutionFilter;
 use crate::ops::service_bind::service_bind;
-use crate::ops::service_put::service_put;
-use change::{PutArgs, change_of};
+use change::PutArgs;
 
 pub(super) const NOUN: Noun = Noun {
     name: "service",
@@ -63,7 +61,7 @@ struct BindArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
-        Verb::Put(args) => put(&args, app),
+        Verb::Put(args) => put::put(&args, matches, app),
         Verb::Show(args) => show(&args.name, app),
         Verb::List => list(app),
         Verb::Bind(args) => bind(&args, app),
@@ -87,112 +85,9 @@ fn word<T: serde::de::DeserializeOwned>(text: Option<&String>) -> Result<Option<
 }
 
 fn mode(text: &str) -> Result<RegisteredMode, Fault> {
-    match text.trim().to_lowercase().as_str() {
-        "native" => Ok(RegisteredMode::Native),
-        "delegated" => Ok(RegisteredMode::Delegated),
-        "external_hpa" | "hpa" => Ok(RegisteredMode::ExternalHpa),
-        "external_keda" | "keda" => Ok(RegisteredMode::ExternalKeda),
-        _ => Err(Fault::usage(
-            "invalid_mode",
-            format!(
-                "{text:?} is no mode: native, delegated, external_hpa (hpa), external_keda (keda)"
-            ),
-        )),
-    }
-}
-
-fn put(args: &PutArgs, app: &mut App) -> Outcome {
-    let change = change_of(args)?;
-    let done = service_put(app.session()?, &args.name, &change, args.expect_revision)?;
-    let mut answer = Answer::ok()
-        .recorded(if done.changed { Recorded::Yes } else { Recorded::No })
-        .whole_noun("service", view::service(&done.head))
-        .name(args.name.as_str());
-    answer.changed = done.changed;
-    answer.current = view::current(&done.head);
-    if done.changed && done.before.is_some() {
-        for (code, text) in stranded(&args.name, &done.head, app)? {
-            answer = answer.warning(code, text);
-        }
-    }
-    let Some(registration) = &done.head.registration else {
-        return Ok(answer);
-    };
-    let after = json!(registration);
-    answer = match &done.before {
-        None => answer.line(format!(
-            "{} registered ({}, {} to {} replicas, writer {})",
-            args.name,
-            registration.mode.as_str(),
-            registration.min_replicas,
-            registration.max_replicas,
-            registration.writer
-        )),
-        Some(_) if !done.changed => answer.line(format!("{} is registered so already", args.name)),
-        Some(before) => {
-            let mut answer =
-                answer.line(format!("{}  registration {}", args.name, registration.unit_revision));
-            for line in differences("", &json!(before), &after) {
-                answer = answer.line(format!("  {line}"));
-            }
-            answer
-        }
-    };
-    let before = done.before.as_ref().and_then(upon::settled);
-    if done.changed && before != upon::settled(registration) {
-        let keeping = upon::keeping(registration, &app.problem_context());
-        answer = keeping.lines().into_iter().fold(answer, Answer::line);
-    }
-    Ok(answer)
-}
-
-/// The wishes that were made for the settings before and can never start any more.
-fn stranded(
-    service: &ServiceName,
-    head: &ServiceHead,
-    app: &mut App,
-) -> Result<Vec<(&'static str, String)>, Fault> {
-    let filter =
-        ExecutionFilter { service: Some(service.clone()), unfinished: true, limit: Some(20) };
-    let found = app.session()?.ledger.read()?.executions(&filter)?;
-    let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
-        let name = format!("{service}@{}", execution.revision());
-        let end = upon::end_of_stranded(execution, head, &name)?;
-        Some((
-            "wish_stranded",
-            format!("{name} was made for the settings before and cannot start any more: {end}"),
-        ))
-    });
-    Ok(said.collect())
-}
-
-/// The members in which two documents differ, one line each.
-fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
-    match (before, after) {
-        (Value::Object(old), Value::Object(new)) => {
-            let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            names
-                .into_iter()
-                .flat_map(|name| {
-                    let path =
-                        if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-                    let null = Value::Null;
-                    let (old, new) =
-                        (old.get(name).unwrap_or(&null), new.get(name).unwrap_or(&null));
-                    differences(&path, old, new)
-                })
-                .collect()
-        }
-        (old, new) if old == new => Vec::new(),
-        (old, new) => {
-            let text = |value: &Value| match value {
-                Value::Null => "-".to_owned(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            vec![format!("{prefix:<28} {} → {}", text(old), text(new))]
-        }
-    }
+    RegisteredMode::of_word(text).ok_or_else(|| {
+        Fault::usage("invalid_mode", format!("{text:?} is no mode: {}", RegisteredMode::WORDS))
+    })
 }
 
 fn show(service: &ServiceName, app: &mut App) -> Outcome {
@@ -200,6 +95,9 @@ fn show(service: &ServiceName, app: &mut App) -> Outcome {
     let head = app.session()?.load_service(service)?.head;
     let mut answer =
         Answer::ok().whole_noun("service", view::service(&head)).name(service.as_str());
+    if let Some(registration) = &head.registration {
+        answer = answer.noun("registration", registration);
+    }
     answer.current = view::current(&head);
     answer = answer.table(view::services_table(std::slice::from_ref(&head)));
     if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {

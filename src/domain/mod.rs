@@ -10,6 +10,7 @@ pub mod count;
 pub mod digest;
 pub mod id;
 pub mod measure;
+pub mod near;
 pub mod registry;
 pub mod scale;
 pub mod time;

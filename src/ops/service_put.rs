@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+mod document;
+mod merge;
 mod scaling;
 
 use super::ask::reading_of;
@@ -10,19 +12,19 @@ use super::read::target_holder;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
-    TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
+    ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
+    ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
 use crate::domain::scale::command::{Command, RegisterService};
-use crate::domain::scale::intent::RetryPolicy;
-use crate::domain::scale::scaling::SCALED_COOLDOWN_DEFAULT;
 use crate::domain::scale::service::{
-    Binding, Capabilities, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, QUIET_DEFAULT,
-    RegisteredActuator, RegisteredMode, Registration, TargetMatch, Terms,
+    Binding, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
+    RegisteredMode, Registration, TargetMatch,
 };
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::DurationMs;
 
+pub use document::{Document, registration};
+use merge::{check, merged};
 pub use scaling::ScalingChange;
 
 /// What is to change; what is none stays, or takes its default in a new registration.
@@ -36,8 +38,8 @@ pub struct ServiceChange {
     pub min: Option<Replicas>,
     /// The most that may be wished; must be named in a new registration.
     pub max: Option<Replicas>,
-    /// Who carries a wish out; must be named in a new registration.
-    pub actuator: Option<ActuatorName>,
+    /// Who carries a wish out; must be named in a new registration. The inner none is nobody.
+    pub actuator: Option<Option<ActuatorName>>,
     /// What the target is called; the service's name by default.
     pub workload: Option<WorkloadId>,
     /// The cluster; as inspected by default.
@@ -67,17 +69,37 @@ pub struct ServiceChange {
     /// How long a change cools; the inner none takes the cooldown away.
     pub cooldown: Option<Option<DurationMs>>,
     /// How often and how soon to try again.
-    pub max_attempts: Option<crate::domain::id::MaxAttempts>,
+    pub max_attempts: Option<MaxAttempts>,
     /// How long to wait between attempts.
     pub backoff: Option<DurationMs>,
     /// Labels to set; an empty value takes the label away.
     pub labels: BTreeMap<String, String>,
+    /// Whether these are all labels, so that the others are taken away.
+    pub are_all_labels: bool,
     /// The count of a static service; the inner none takes it away.
     pub declared: Option<Option<Replicas>>,
     /// Whether evidence must say that a quorum survives.
     pub quorum_required: Option<bool>,
     /// How it is scaled by a signal.
     pub scaling: ScalingChange,
+    /// What the controller that owns the count is called; the inner none is nobody.
+    pub owner: Option<Option<String>>,
+}
+
+impl ServiceChange {
+    /// Whether the target is to be read or said anew: it is elsewhere, or somebody else is asked.
+    fn moves(&self, old: &Registration) -> bool {
+        fn differs<T: PartialEq>(named: Option<&T>, old: &T) -> bool {
+            named.is_some_and(|named| named != old)
+        }
+        let is_asked_elsewhere =
+            self.actuator.as_ref().is_some_and(|named| named.is_some() && *named != old.actuator);
+        is_asked_elsewhere
+            || self.target_uid.is_some()
+            || differs(self.workload.as_ref(), &old.workload_id)
+            || differs(self.cluster.as_ref(), &old.cluster_id)
+            || differs(self.runtime.as_ref(), &old.runtime_id)
+    }
 }
 
 /// What a registration came to.
@@ -130,8 +152,10 @@ fn wanted_actuator(
     before: Option<&Registration>,
     change: &ServiceChange,
 ) -> Result<Option<RegisteredActuator>, OpError> {
-    let name =
-        change.actuator.clone().or_else(|| before.and_then(|before| before.actuator.clone()));
+    let name = match &change.actuator {
+        Some(named) => named.clone(),
+        None => before.and_then(|before| before.actuator.clone()),
+    };
     name.map_or(Ok(None), |name| session.actuator(&name).map(Some))
 }
 
@@ -162,11 +186,7 @@ fn read_target(
             what: format!("{service} names no workload: {error}"),
         })?,
     };
-    let moves = change.workload.is_some()
-        || change.cluster.is_some()
-        || change.runtime.is_some()
-        || change.actuator.is_some();
-    if let (Some(old), false) = (old, moves || change.target_uid.is_some()) {
+    if let Some(old) = old.filter(|old| !change.moves(old)) {
         return Ok(Target {
             cluster: old.cluster_id.clone(),
             runtime: old.runtime_id.clone(),
@@ -218,151 +238,4 @@ fn read_target(
         workload: target.workload_id,
         binding: Some(Binding::from(&reading_of(found, began_at))),
     })
-}
-
-fn merged(
-    session: &Session,
-    service: &ServiceName,
-    before: Option<&Registration>,
-    change: &ServiceChange,
-    actuator: Option<&RegisteredActuator>,
-    target: &Target,
-) -> Result<Registration, OpError> {
-    let writer = match (&change.writer, before) {
-        (Some(writer), _) => writer.clone(),
-        (None, Some(before)) => before.writer.clone(),
-        (None, None) => session.by.os_user.parse().map_err(|_| OpError::Usage {
-            code: "writer_missing",
-            message: format!("the user {:?} is no controller id", session.by.os_user),
-            hint: Some("name the writer with --writer".into()),
-        })?,
-    };
-    let max_replicas =
-        change.max.or(before.map(|before| before.max_replicas)).ok_or_else(|| OpError::Usage {
-            code: "max_missing",
-            message: format!("{service} is new, and nobody says how many replicas it may have"),
-            hint: Some("name the most with --max, and who acts with --actuator".into()),
-        })?;
-    let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
-    for (name, value) in &change.labels {
-        if value.is_empty() {
-            labels.remove(name);
-        } else {
-            labels.insert(name.clone(), value.clone());
-        }
-    }
-    let scaling = change.scaling.merged(before.and_then(|before| before.scaling.as_ref()))?;
-    let cooldown = merged_cooldown(before, change, scaling.is_some());
-    let retry = before.map_or_else(RetryPolicy::default, |before| before.retry_policy);
-    Ok(Registration {
-        service: service.clone(),
-        unit_revision: before.map_or(UnitRevision::MIN, |before| before.unit_revision),
-        mode: change.mode.or(before.map(|before| before.mode)).unwrap_or(RegisteredMode::Native),
-        writer,
-        min_replicas: change
-            .min
-            .or(before.map(|before| before.min_replicas))
-            .unwrap_or(Replicas::MIN),
-        max_replicas,
-        actuator: actuator.map(|actuator| actuator.name.clone()),
-        cluster_id: target.cluster.clone(),
-        runtime_id: target.runtime.clone(),
-        workload_id: target.workload.clone(),
-        terms: merged_terms(before, change, actuator),
-        cooldown_ms: cooldown,
-        fences: change.fences.or(before.map(|before| before.fences)).unwrap_or_default(),
-        retry_policy: RetryPolicy {
-            max_attempts: change.max_attempts.unwrap_or(retry.max_attempts),
-            backoff: change.backoff.unwrap_or(retry.backoff),
-        },
-        labels,
-        declared_replicas: change
-            .declared
-            .unwrap_or(before.and_then(|before| before.declared_replicas)),
-        quorum_required: change
-            .quorum_required
-            .unwrap_or(before.is_some_and(|before| before.quorum_required)),
-        scaling,
-        owner: before.and_then(|before| before.owner.clone()),
-    })
-}
-
-/// What is newly scaled by a signal cools, unless somebody says otherwise.
-fn merged_cooldown(
-    before: Option<&Registration>,
-    change: &ServiceChange,
-    is_scaled: bool,
-) -> Option<DurationMs> {
-    let was_scaled = before.is_some_and(|before| before.scaling.is_some());
-    let kept = before.and_then(|before| before.cooldown_ms);
-    match change.cooldown {
-        Some(cooldown) => cooldown,
-        None if is_scaled && !was_scaled => kept.or(Some(SCALED_COOLDOWN_DEFAULT)),
-        None => kept,
-    }
-}
-
-fn merged_terms(
-    before: Option<&Registration>,
-    change: &ServiceChange,
-    actuator: Option<&RegisteredActuator>,
-) -> Terms {
-    let capabilities = actuator.map_or_else(Capabilities::default, |a| a.capabilities);
-    let is_local = actuator.is_some_and(|actuator| actuator.adapter == "local");
-    let two = RequiredReadings::new(2).expect("BUG: 2 is within 1..=10");
-    let base = before.map_or_else(
-        || Terms {
-            target_match: actuator
-                .map_or_else(TargetMatch::default, |a| TargetMatch::default_of(&a.adapter)),
-            on_unknown: OnUnknown::default(),
-            required_readings: if capabilities.inspect { two } else { RequiredReadings::MIN },
-            reading_interval_ms: DurationMs::ZERO,
-            converge_on: ConvergeOn::default(),
-            drain: Drain::default(),
-            quiet_ms: if is_local { DurationMs::ZERO } else { QUIET_DEFAULT },
-        },
-        |before| before.terms.clone(),
-    );
-    Terms {
-        target_match: change.target_match.unwrap_or(base.target_match),
-        on_unknown: change.on_unknown.unwrap_or(base.on_unknown),
-        required_readings: change.readings.unwrap_or(base.required_readings),
-        reading_interval_ms: change.reading_interval.unwrap_or(base.reading_interval_ms),
-        converge_on: change.converge_on.unwrap_or(base.converge_on),
-        drain: change.drain.unwrap_or(base.drain),
-        quiet_ms: change.quiet.unwrap_or(base.quiet_ms),
-    }
-}
-
-/// What the settings ask of the actuator it must be able to do.
-fn check(
-    registration: &Registration,
-    actuator: Option<&RegisteredActuator>,
-) -> Result<(), OpError> {
-    let Some(actuator) = actuator else {
-        return Ok(());
-    };
-    let name = &actuator.name;
-    let terms = &registration.terms;
-    if terms.on_unknown == OnUnknown::RetrySameKey
-        && !actuator.capabilities.deduplicates_execution_key
-    {
-        return Err(OpError::usage(
-            "capability_missing",
-            format!("on_unknown retry_same_key: actuator {name} does not deduplicate keys"),
-        ));
-    }
-    if terms.required_readings > RequiredReadings::MIN && !actuator.capabilities.inspect {
-        return Err(OpError::usage(
-            "capability_missing",
-            format!(
-                "actuator {name} cannot inspect, so --readings is at most 1, not {}",
-                terms.required_readings
-            ),
-        ));
-    }
-    if registration.retry_policy.backoff > crate::domain::scale::intent::BACKOFF_MAX {
-        return Err(OpError::usage("backoff_too_long", "a backoff is at most 1h"));
-    }
-    Ok(())
 }

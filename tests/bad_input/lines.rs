@@ -102,6 +102,9 @@ fn a_wrong_line_is_refused_with_a_word_and_nothing_written() {
         (plain("intent put web --file x --replicas 3"), "usage"),
         (plain("intent put web --file x --key k"), "usage"),
         (plain("intent put web --file x --reason y"), "usage"),
+        (plain("service put web --file x --max 3"), "contradiction"),
+        (plain("service put web --file x --signal none"), "contradiction"),
+        (plain("service put"), "usage"),
         (vec!["--ref".into(), reference, "status".into()], "invalid_reference"),
     ] {
         let mut line = vec!["-o", "json"];

@@ -35,7 +35,7 @@ const WAYS: [&str; 21] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 89] = [
+const READERS: [Row; 90] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -88,9 +88,9 @@ const READERS: [Row; 89] = [
         "none: the lines of a policy are printed, each of them escaped",
     ),
     ("cli/problem.rs", ".lines()", 4, "none: texts of our own"),
-    ("cli/service.rs", ".lines()", 1, "none: texts of our own"),
+    ("cli/service/put.rs", ".lines()", 1, "none: texts of our own"),
     ("cli/record.rs", "read_document", 1, "intent_record"),
-    ("cli/record.rs", "read_given(", 1, "intent_record"),
+    ("cli/record.rs", "read_given(", 1, "intent_record, registration_document"),
     (
         "cli/scale/glass.rs",
         "read_line(",
@@ -151,6 +151,7 @@ const READERS: [Row; 89] = [
     ("ops/quickstart.rs", ".lines()", 2, "none: what this very binary printed"),
     ("ops/quickstart.rs", "serde_json::from_slice", 1, "none: what this very binary printed"),
     ("ops/session.rs", "serde_json::from_str", 1, "stored_policy"),
+    ("ops/service_put/document.rs", "parse_strict(", 1, "registration_document"),
     ("ops/signals/document.rs", "read_document", 1, "signals_document"),
     ("ops/signals/prometheus.rs", "FromStr for", 1, "prometheus_address"),
     ("ops/signals/prometheus.rs", "read_document", 1, "prometheus_answer"),

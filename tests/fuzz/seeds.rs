@@ -217,6 +217,20 @@ const FENCES: [&str; 5] = [
     "ledger-1/1.2",
 ];
 
+const REGISTRATIONS: [&str; 5] = [
+    r#"{"service":"web","mode":"native","min":1,"max":10,"actuator":"procs","drain":"none"}"#,
+    r#"{"name":"web","controller_mode":"HPA","controller":"hpa","max_replicas":4,"actuator":null,
+        "cluster":"c","runtime":"r","uid":"u","resourceVersion":"1","owner":"hpa/web"}"#,
+    r#"{"max":9,"scaling":{"signal":"depth","target":5,"min":1,"max":9,"cooldown_s":60,
+        "mode":"native","scale_up_stabilization_samples":2},"cooldown_ms":60000}"#,
+    r#"{"scaling":{"signal":{"name":"depth","unit":"jobs","scope":null,"aggregation":
+        "per_replica"},"target":0.5,"deadband":0.1,"scale_up_step":3},"labels":{"team":"shop"}}"#,
+    r#"{"unit_revision":3,"terms":{"target_match":"generation","on_unknown":"halt","drain":"none",
+        "required_readings":2,"reading_interval_ms":10000,"converge_on":"ready","quiet_ms":0},
+        "retry_policy":{"max_attempts":3,"backoff_s":5.0},"fences":"minted","scaling":null,
+        "quorum":true,"replicas":null,"labels":{}}"#,
+];
+
 /// What a target begins with.
 pub(super) fn of(target: &str) -> &'static [&'static str] {
     match target {
@@ -236,6 +250,7 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "exec_output" => &PRINTED,
         "exec_template" => &TEMPLATES,
         "shown" => &SHOWN,
+        "registration_document" => &REGISTRATIONS,
         "signals_document" => &SIGNALS,
         "health_document" => &HEALTH,
         "prometheus_answer" => &PROMETHEUS,

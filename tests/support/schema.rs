@@ -52,7 +52,8 @@ impl Schema {
                 "pattern" if value.as_str().is_some_and(|text| !matches(wanted, text)) => {
                     refuse(format!("{value} does not match {wanted}"));
                 }
-                "minLength" | "maxLength" | "minimum" | "maximum" | "minItems" => {
+                "minLength" | "maxLength" | "minimum" | "exclusiveMinimum" | "maximum"
+                | "minItems" => {
                     if !is_within(keyword, wanted, value) {
                         refuse(format!("{value} breaks {keyword} {wanted}"));
                     }
@@ -163,6 +164,7 @@ fn is_within(keyword: &str, bound: &Value, value: &Value) -> bool {
         ("minLength", Value::String(_)) | ("minItems", Value::Array(_)) => length >= Some(bound),
         ("maxLength", Value::String(_)) => length <= Some(bound),
         ("minimum", Value::Number(number)) => number.as_f64() >= Some(bound),
+        ("exclusiveMinimum", Value::Number(number)) => number.as_f64() > Some(bound),
         ("maximum", Value::Number(number)) => number.as_f64() <= Some(bound),
         _ => true,
     }

@@ -212,7 +212,7 @@ fn names_alone_are_printed_one_a_line_and_nothing_on_failure() {
         ("intent show web@latest", 0, "k1\n"),
         ("status", 0, "web\n"),
         ("plan web=4", 0, "web\n"),
-        ("schema", 0, "intent\nresult\nrequest\nanswer\ncedar\n"),
+        ("schema", 0, "intent\nresult\nrequest\nanswer\nregistration\nsignals\ncedar\n"),
         ("service show nobody", 24, ""),
         ("nobody", 2, ""),
     ] {

@@ -1,5 +1,7 @@
 //! The schemas say what the code says: the same documents fit and the same are refused.
 
+mod told;
+
 use std::path::Path;
 
 use scalectl::domain::canonical::read_document;
@@ -263,7 +265,7 @@ fn last_request(asked: &Path) -> Value {
 #[test]
 fn the_schemas_are_printed_as_they_are_committed() {
     let world = World::new();
-    for name in ["intent", "result", "request", "answer"] {
+    for name in ["intent", "result", "request", "answer", "registration", "signals"] {
         let path = in_repository(&format!("fixtures/schemas/{name}.json"));
         let text = std::fs::read_to_string(path).expect("a schema");
         assert_eq!(world.run(&format!("schema {name}")).exits(0).stdout, text, "{name}");

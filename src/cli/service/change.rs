@@ -1,8 +1,10 @@
 //! The settings of a service as flags of `service put`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
 
 use super::scaling::ScalingArgs;
 use super::{bounded, mode, word};
@@ -12,17 +14,29 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
     ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
-use crate::domain::scale::service::{ConvergeOn, Drain, FenceSource, OnUnknown, TargetMatch};
+use crate::domain::scale::service::{
+    ConvergeOn, Drain, FenceSource, OnUnknown, TargetMatch, label_problem,
+};
 use crate::domain::time::DurationMs;
 use crate::ops::service_put::ServiceChange;
 
 #[derive(Args)]
 pub(super) struct PutArgs {
     /// The service
-    pub(super) name: ServiceName,
+    #[arg(required_unless_present = "file")]
+    pub(super) name: Option<ServiceName>,
     /// The unit revision that you know of; 0 for none
     #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(super) expect_revision: Option<u64>,
+    /// All settings as JSON, from a file or from - (stdin); other settings cannot be said beside it
+    #[arg(long, value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) settings: Box<SettingsArgs>,
+}
+
+#[derive(Args)]
+pub(super) struct SettingsArgs {
     /// Who carries a wish out
     #[arg(long, value_name = "NAME")]
     actuator: Option<ActuatorName>,
@@ -103,8 +117,20 @@ pub(super) struct PutArgs {
     labels: Vec<String>,
 }
 
+/// The first setting that is said on a line as a flag: beside a document it would be dropped, or
+/// make the document say what does not hold.
+pub(super) fn said_beside(matches: &ArgMatches) -> Option<String> {
+    let command = SettingsArgs::augment_args(Command::new("put"));
+    let is_said = |arg: &&Arg| {
+        let source = matches.value_source(arg.get_id().as_str());
+        source == Some(ValueSource::CommandLine)
+    };
+    let said = command.get_arguments().find(is_said)?;
+    said.get_long().map(|flag| format!("--{flag}"))
+}
+
 /// What is to change.
-pub(super) fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
+pub(super) fn change_of(args: &SettingsArgs) -> Result<ServiceChange, Fault> {
     let (readings, reading_interval) = match &args.readings {
         None => (None, None),
         Some(text) => {
@@ -133,11 +159,8 @@ pub(super) fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
             label.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
                 Fault::usage("invalid_label", format!("{label:?}: a label is NAME=VALUE"))
             })?;
-        if label.len() > 256 || label.chars().any(char::is_control) {
-            return Err(Fault::usage(
-                "invalid_label",
-                "a label has at most 256 bytes and no control characters",
-            ));
+        if let Some(problem) = label_problem(name, value) {
+            return Err(Fault::usage("invalid_label", problem));
         }
         labels.insert(name.to_owned(), value.to_owned());
     }
@@ -146,7 +169,7 @@ pub(super) fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
         writer: args.writer.clone(),
         min: bounded(args.min, Replicas::new)?,
         max: bounded(args.max, Replicas::new)?,
-        actuator: args.actuator.clone(),
+        actuator: args.actuator.clone().map(Some),
         workload: args.workload.clone(),
         cluster: args.cluster.clone(),
         runtime: args.runtime.clone(),
@@ -164,9 +187,11 @@ pub(super) fn change_of(args: &PutArgs) -> Result<ServiceChange, Fault> {
         max_attempts: bounded(args.max_attempts, MaxAttempts::new)?,
         backoff: args.backoff,
         labels,
+        are_all_labels: false,
         declared: declared(args.replicas.as_deref())?,
         quorum_required: args.quorum.as_deref().map(|word| word == "required"),
         scaling: args.scaling.change()?,
+        owner: None,
     })
 }
 

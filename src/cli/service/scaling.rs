@@ -84,6 +84,7 @@ impl ScalingArgs {
         let name = signal_word("signal", name)?;
         Ok(ScalingChange {
             is_none,
+            is_whole: false,
             signal: name.map(|name| Signal {
                 name,
                 aggregation: Aggregation::default(),

@@ -71,60 +71,36 @@ pub struct InvalidScaling {
 }
 
 impl ScalingSpec {
-    /// Checks the bounds, and those of the registration that it belongs to.
-    pub fn check(&self, registration: &Registration) -> Result<(), InvalidScaling> {
+    /// Checks the bounds of its own members.
+    pub fn check_own(&self) -> Result<(), InvalidScaling> {
         let step = |count: Replicas| (1..=SCALED_REPLICAS_MAX).contains(&count.get());
-        let count = |count: Replicas| count.get() <= SCALED_REPLICAS_MAX;
         let samples = |count: u8| (1..=60).contains(&count);
-        let target = self.target.get();
-        let deadband = self.deadband.get();
+        let (up, down) = (self.scale_up_step, self.scale_down_step);
+        let (more, less) = (self.scale_up_samples, self.scale_down_samples);
+        let (target, part) = (self.target.get(), self.deadband.get());
+        first_broken([
+            ("target", target > 0.0 && target <= 1e12, &self.target, "above 0 to 1e12"),
+            ("scale_up_step", step(up), &up, "1..=100000"),
+            ("scale_down_step", step(down), &down, "1..=100000"),
+            ("deadband", (0.0..=1.0).contains(&part), &self.deadband, "0 to 1"),
+            ("scale_up_samples", samples(more), &more, "1..=60"),
+            ("scale_down_samples", samples(less), &less, "1..=60"),
+        ])
+    }
+
+    /// Checks them, and those of the registration that it belongs to.
+    pub fn check(&self, registration: &Registration) -> Result<(), InvalidScaling> {
+        const COUNTS: &str = "0..=100000 (the service is scaled by a signal)";
+        const COOLDOWNS: &str = "0 to 24h (the service is scaled by a signal)";
+        self.check_own()?;
+        let count = |count: Replicas| count.get() <= SCALED_REPLICAS_MAX;
+        let (min, max) = (registration.min_replicas, registration.max_replicas);
         let cooldown = registration.cooldown_ms.unwrap_or_default();
-        let text = |value: &dyn fmt::Display| value.to_string();
-        let checks = [
-            ("target", target > 0.0 && target <= 1e12, text(&self.target), "above 0 to 1e12"),
-            ("scale_up_step", step(self.scale_up_step), text(&self.scale_up_step), "1..=100000"),
-            (
-                "scale_down_step",
-                step(self.scale_down_step),
-                text(&self.scale_down_step),
-                "1..=100000",
-            ),
-            ("deadband", (0.0..=1.0).contains(&deadband), text(&self.deadband), "0 to 1"),
-            (
-                "scale_up_samples",
-                samples(self.scale_up_samples),
-                text(&self.scale_up_samples),
-                "1..=60",
-            ),
-            (
-                "scale_down_samples",
-                samples(self.scale_down_samples),
-                text(&self.scale_down_samples),
-                "1..=60",
-            ),
-            (
-                "min_replicas",
-                count(registration.min_replicas),
-                text(&registration.min_replicas),
-                "0..=100000 (the service is scaled by a signal)",
-            ),
-            (
-                "max_replicas",
-                count(registration.max_replicas),
-                text(&registration.max_replicas),
-                "0..=100000 (the service is scaled by a signal)",
-            ),
-            (
-                "cooldown",
-                cooldown <= SCALED_COOLDOWN_MAX,
-                text(&cooldown),
-                "0 to 24h (the service is scaled by a signal)",
-            ),
-        ];
-        let broken = checks.into_iter().find(|(_, holds, ..)| !holds);
-        broken.map_or(Ok(()), |(member, _, value, bounds)| {
-            Err(InvalidScaling { member, value, bounds })
-        })
+        first_broken([
+            ("min_replicas", count(min), &min, COUNTS),
+            ("max_replicas", count(max), &max, COUNTS),
+            ("cooldown", cooldown <= SCALED_COOLDOWN_MAX, &cooldown, COOLDOWNS),
+        ])
     }
 
     /// How many samples in a row must ask for this direction.
@@ -179,6 +155,18 @@ impl ScalingSpec {
         let stepped = rounded(raw.ceil()).get().clamp(lowest, highest);
         let (min, max) = bounds;
         Replicas::new(stepped).unwrap_or(Replicas::MAX).clamp(min.min(max), max)
+    }
+}
+
+/// A member, whether it holds, its value, and its bounds.
+type Bound<'a> = (&'static str, bool, &'a dyn fmt::Display, &'static str);
+
+fn first_broken<const N: usize>(checks: [Bound<'_>; N]) -> Result<(), InvalidScaling> {
+    match checks.into_iter().find(|(_, holds, ..)| !holds) {
+        Some((member, _, value, bounds)) => {
+            Err(InvalidScaling { member, value: value.to_string(), bounds })
+        }
+        None => Ok(()),
     }
 }
 

@@ -21,6 +21,21 @@ pub const EVIDENCE_AGE_MAX: DurationMs = DurationMs::from_secs(60);
 pub const CLOCK_SKEW_MAX: DurationMs = DurationMs::from_secs(300);
 /// How long after an unknown call of a foreign actuator a late effect is waited for.
 pub const QUIET_DEFAULT: DurationMs = DurationMs::from_secs(60);
+/// The longest cooldown, quiet and pause between readings of a service: a day.
+pub const LASTS_MAX: DurationMs = DurationMs::from_secs(86_400);
+/// The longest label with its value and the sign between them, in bytes.
+const LABEL_BYTES_MAX: usize = 256;
+
+/// What is wrong with a label, if anything is.
+pub fn label_problem(name: &str, value: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("a label has a name");
+    }
+    let is_too_long = name.len() + 1 + value.len() > LABEL_BYTES_MAX;
+    let has_control = name.chars().chain(value.chars()).any(char::is_control);
+    (is_too_long || has_control)
+        .then_some("a label has at most 256 bytes with its value, and no control characters")
+}
 
 /// Who may change the count of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,6 +60,22 @@ impl RegisteredMode {
             Self::ExternalHpa | Self::ExternalKeda => None,
         }
     }
+
+    /// The mode of a word that a person writes: in any case, and by the short names of the rule
+    /// book (facts/fleet-authority.md, 1B). None for any other word: nothing is taken for a mode
+    /// in silence.
+    pub fn of_word(text: &str) -> Option<Self> {
+        match text.trim().to_lowercase().as_str() {
+            "native" => Some(Self::Native),
+            "delegated" => Some(Self::Delegated),
+            "external_hpa" | "hpa" => Some(Self::ExternalHpa),
+            "external_keda" | "keda" => Some(Self::ExternalKeda),
+            _ => None,
+        }
+    }
+
+    /// The words of [`RegisteredMode::of_word`], for a message.
+    pub const WORDS: &str = "native, delegated, external_hpa (hpa), external_keda (keda)";
 
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {

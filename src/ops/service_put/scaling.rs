@@ -13,6 +13,8 @@ use crate::ops::error::OpError;
 pub struct ScalingChange {
     /// Whether the scaling is taken away.
     pub is_none: bool,
+    /// Whether it says all of the scaling, so that what is none takes its default.
+    pub is_whole: bool,
     /// The signal; must be named in a new spec.
     pub signal: Option<Signal>,
     /// What its value is about.
@@ -63,9 +65,10 @@ impl ScalingChange {
             }
             return Ok(None);
         }
-        if self.is_nothing() {
+        if self.is_nothing() && !self.is_whole {
             return Ok(before.cloned());
         }
+        let before = before.filter(|_| !self.is_whole);
         let missing = |what: &str, flag: &str| OpError::Usage {
             code: "scaling_incomplete",
             message: format!("a service that is scaled by a signal needs {what}"),

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use scalectl::actuator::protocol::{PROTOCOL, Request};
 use scalectl::domain::canonical::{canonical_json, parse_strict, read_document};
+use scalectl::domain::id::Replicas;
 use scalectl::domain::scale::intent::IntentRecord;
+use scalectl::ops::service_put::registration;
 use serde_json::Value;
 
 use super::json;
@@ -80,6 +82,44 @@ pub fn intent_record(data: &[u8]) -> bool {
     assert_eq!(again.identity_digest(), record.identity_digest());
     assert_eq!(again.wish().digest(), wish.digest());
     assert_eq!(canonical_json(&again), canonical);
+    true
+}
+
+/// The names of the counts and of the mode, wherever they may stand.
+const BOUNDS: [[&str; 2]; 2] = [["min_replicas", "min"], ["max_replicas", "max"]];
+const MODES: [&str; 3] = ["mode", "controller_mode", "controller"];
+
+/// A registration that is taken says each thing once or in the same way, says it in every order and
+/// with every white space, and has no room for a stranger at any depth.
+pub fn registration_document(data: &[u8]) -> bool {
+    let Ok(read) = registration(data) else { return false };
+    assert_eq!(json::problem(data), None, "only a strict document is a registration");
+    let said: Value = serde_json::from_slice(data).expect("it was read");
+    let change = &read.change;
+    let blocks = [Some(&said), said.get("scaling").filter(|it| it.is_object())];
+    let all = |names: &[&str]| -> Vec<&Value> {
+        let found = blocks.into_iter().flatten();
+        found.flat_map(|block| names.iter().filter_map(|name| block.get(name))).collect()
+    };
+    for (names, taken) in BOUNDS.iter().zip([change.min, change.max]) {
+        let taken = taken.map(Replicas::get);
+        let found = all(names);
+        assert!(found.iter().all(|value| value.as_u64() == taken), "{found:?}: {taken:?}");
+        assert_eq!(found.is_empty(), taken.is_none());
+    }
+    let modes = all(&MODES);
+    assert_eq!(modes.is_empty(), change.mode.is_none(), "{modes:?}");
+    assert!(modes.iter().all(|mode| mode.is_string()), "{modes:?}");
+    if !has_fraction(&said) {
+        let again = registration(canonical_json(&said).as_bytes()).expect("it says the same");
+        assert_eq!(format!("{again:?}"), format!("{read:?}"));
+    }
+    for place in ["", "/terms", "/retry_policy", "/scaling", "/scaling/signal"] {
+        let mut with = said.clone();
+        let Some(Value::Object(members)) = with.pointer_mut(place) else { continue };
+        members.insert("stranger".to_owned(), Value::Null);
+        assert!(registration(with.to_string().as_bytes()).is_err(), "{with}");
+    }
     true
 }
 

@@ -23,9 +23,10 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 42] = [
+pub const ALL: [(&str, Target); 43] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
+    ("registration_document", documents::registration_document),
     ("actuator_request", documents::actuator_request),
     ("answer_apply", answers::apply),
     ("answer_describe", answers::describe),

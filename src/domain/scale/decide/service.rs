@@ -32,6 +32,7 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
     }
 
     check_scaling(wanted)?;
+    check_owner(wanted, head.registration.as_ref().filter(|_| head.authority.retired.is_none()))?;
 
     // Already there? Equal settings change nothing, whatever was expected of the revision.
     if let Some(existing) = head.registration.as_ref().filter(|_| head.authority.retired.is_none())
@@ -102,6 +103,26 @@ pub(super) fn check_scaling(wanted: &Registration) -> Result<(), Rejection> {
         return contradiction(format!("{service} needs a quorum, and an HPA knows none"));
     }
     Ok(())
+}
+
+/// Whoever owns the count is named where it is somebody else, and named anew by a hand-over only.
+fn check_owner(wanted: &Registration, existing: Option<&Registration>) -> Result<(), Rejection> {
+    let service = &wanted.service;
+    if let (Some(owner), Some(_)) = (&wanted.owner, wanted.mode.record_mode()) {
+        let mode = wanted.mode.as_str();
+        let text = format!("{service} is {mode}, so {owner} cannot own its count");
+        return Err(Rejection::Contradiction(text));
+    }
+    let of_same_mode = existing.filter(|existing| existing.mode == wanted.mode);
+    let Some(existing) = of_same_mode.filter(|existing| existing.owner != wanted.owner) else {
+        return Ok(());
+    };
+    let text = |owner: &Option<String>| owner.clone().unwrap_or_else(|| "not named".to_owned());
+    Err(Rejection::Contradiction(format!(
+        "the owner of the count of {service} is {}, not {}: another one is named by service mode",
+        text(&existing.owner),
+        text(&wanted.owner)
+    )))
 }
 
 /// A target has one writer, so it has one service.
