@@ -290,7 +290,7 @@ fn number(name: &str) -> Option<u64> {
 fn random_walks_of_real_commands_go_as_the_table_says() {
     // The same walks every time, so that a failure is the change's; other seeds by the variable.
     let seed = number("SCALECTL_WALK_SEED").unwrap_or(1);
-    let cases = number("SCALECTL_WALKS").and_then(|n| u32::try_from(n).ok()).unwrap_or(20);
+    let cases = number("SCALECTL_WALKS").and_then(|n| u32::try_from(n).ok()).unwrap_or(22);
     let config =
         Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
     let bytes: Vec<u8> = seed.to_le_bytes().iter().copied().cycle().take(32).collect();

@@ -39,7 +39,7 @@ fn hold(world: &World, text: &str) {
 }
 
 /// The fake actuator, `web` at 5 replicas, and a policy of two persons.
-fn two_persons(mut world: World) -> World {
+pub(crate) fn two_persons(mut world: World) -> World {
     world.init_fake();
     world.run(&format!("{} --backoff 0s", crate::support::SERVICE)).exits(0);
     world.be("ci:1001");

@@ -1,6 +1,8 @@
 //! Where a key stands decides the exit code: every state is produced, every command is run on a
 //! copy of it, and both the code and the effect on the target are held against the one table.
 
+mod left;
+
 use std::path::Path;
 use std::process::Child;
 

@@ -28,12 +28,13 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 28] = [
+const SHARED_STEPS: [&str; 29] = [
     "breaking",
     "administer",
     "ask",
     "call",
     "carry",
+    "foretell",
     "clock",
     "error",
     "health",

@@ -28,7 +28,7 @@ use crate::domain::scale::standing;
 use crate::ledger::LedgerError;
 use crate::ops::OpError;
 use crate::ops::batch::{Done, batch};
-use crate::ops::report::Report;
+use crate::ops::report::{Effect, Report};
 use input::Input;
 use line::{Line, Parser};
 use lines::Raw;
@@ -205,6 +205,7 @@ impl Run {
         // What lines before it have recorded is theirs.
         if let Ok(session) = app.session() {
             session.recorded = false;
+            session.left = Effect::None;
         }
         let current = fault.head().and_then(view::current);
         let mut answer = Answer::failed(app.problem(fault));

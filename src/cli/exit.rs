@@ -227,6 +227,12 @@ Generated from `src/cli/exit.rs`; a test holds this page equal to it.
 The column *the target* is a promise. `applied` is a member of the JSON answer and a line of every
 error text: `no`, `yes`, `partial` or `unknown`.
 
+*Untouched* is said of this line: it has called nobody, and no earlier call of the same key is
+unknown or half done. Where one is, the exit is 16 or 23 whatever the line itself failed by, and
+`applied` says `unknown` or `partial`; only 2, 11, 12 and 21 are about the line alone. A wish that
+was carried out and then superseded is 10: what holds is the newer one. A wish that waits for its
+turn, or that `replay` does not start, is 19 with an untouched target.
+
 ";
 
 const SCRIPTS: &str = "

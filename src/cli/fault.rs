@@ -10,6 +10,7 @@ use crate::domain::canonical::DocumentError;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
+use crate::ops::report::Effect;
 use crate::ops::{OpError, holder_of};
 use crate::policy::PolicyError;
 
@@ -49,6 +50,16 @@ impl Fault {
         match self {
             Self::Problem(problem) => *problem,
             Self::Op(error) => of_op(error, context),
+        }
+    }
+
+    /// What the calls of the key have left, as the refusal was decided on it.
+    pub(crate) fn left(&self) -> Option<Effect> {
+        match self {
+            Self::Op(OpError::Rejected { left, .. }) => {
+                Some(*left).filter(|it| *it != Effect::None)
+            }
+            Self::Op(_) | Self::Problem(_) => None,
         }
     }
 

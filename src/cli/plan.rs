@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::app::App;
 use super::args::may_resume;
+use super::exit::Exit;
 use super::fault::Fault;
 use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
@@ -12,15 +13,18 @@ use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
-use super::view;
+use super::{unwell, view};
 use crate::domain::id::ControllerId;
 use crate::domain::scale::command::PutIntent;
-use crate::domain::scale::execution::Execution;
+use crate::domain::scale::decide::verdict_of;
+use crate::domain::scale::execution::Phase;
 use crate::domain::scale::gates::{Reports, Verdict, fresh_count};
-use crate::domain::scale::standing;
+use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::time::Timestamp;
 use crate::ops::breaking::Breaking;
+use crate::ops::foretell::{Foretold, Next};
 use crate::ops::plan::{Before, Plan, plan};
+use crate::ops::report::{Effect, Report};
 use crate::ops::resume::Wished;
 
 pub(super) const NOUN: Noun = Noun {
@@ -107,17 +111,13 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
         }
         Answer::failed(problem)
     };
-    let stored = |existing: &Execution, line: &str| {
-        Answer::ending(view::exit_of(standing::of_put(existing)))
-            .whole_noun("execution", view::execution(existing))
-            .line(view::headline(existing))
-            .line(format!("  {line}"))
-    };
     let mut answer = match &plan.before {
         Some(Before::Known(existing)) => {
-            stored(existing, "the key is known: the stored answer would be replayed")
+            stored(existing, "the key is known: what is recorded would be gone on with", app)
         }
-        Some(Before::Resumed(own)) => stored(own, "unfinished: the same line would go on with it"),
+        Some(Before::Resumed(own)) => {
+            stored(own, "unfinished: the same line would go on with it", app)
+        }
         Some(Before::There) => Answer::ok()
             .whole_noun("service", view::service(&plan.state.head))
             .line(format!("{wish}: already so by a fresh reading, nothing would be changed")),
@@ -137,6 +137,58 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
     }
     answer.current = view::current(&plan.state.head);
     answer
+}
+
+/// What the same line would come to with a wish that is recorded.
+fn stored(foretold: &Foretold, line: &str, app: &App) -> Answer {
+    let Foretold { report, next } = foretold;
+    let execution = &report.execution;
+    let left = Effect::left_by(execution);
+    let answer = match next {
+        Next::Refused(rejection) => {
+            Answer::failed(app.problem_of((**rejection).clone().into(), left))
+        }
+        Next::FindsOut => {
+            let name = format!("{}@{}", execution.intent.service, execution.revision());
+            let text = format!("the call of {name} has ended, and nobody has recorded how");
+            let problem = Problem::new("outcome_unknown", Exit::Unknown, text)
+                .hint("what became of it is found out by the same line, or by")
+                .run(app.problem_context().command(&["replay", execution.key().as_str()]));
+            Answer::failed(problem).applied(view::applied(left))
+        }
+        Next::Starts => Answer::ok(),
+        Next::Stands => {
+            let exit = ending(report);
+            let told = unwell::problem(app, report, exit);
+            told.map_or_else(|| Answer::ending(exit), Answer::failed)
+                .applied(view::applied(view::effect_of(report, exit)))
+        }
+    };
+    let answer = answer
+        .whole_noun("execution", view::execution(execution))
+        .line(view::headline(execution))
+        .line(format!("  {line}"));
+    match next {
+        Next::Starts => answer.line(format!(
+            "  attempt {} of {} would start",
+            execution.attempts + 1,
+            execution.intent.wish.retry_policy.max_attempts
+        )),
+        Next::Refused(_) | Next::FindsOut | Next::Stands => answer,
+    }
+}
+
+/// How `scale` would end with what stands: a success is read until enough readings agree.
+fn ending(report: &Report) -> Exit {
+    let execution = &report.execution;
+    let agrees = execution
+        .last_reading
+        .as_ref()
+        .is_none_or(|reading| verdict_of(execution, reading) == ReadingVerdict::Matches);
+    match execution.phase {
+        Phase::Succeeded | Phase::Observed if agrees && !execution.drift => Exit::Ok,
+        _ => view::confirmed_exit(report),
+    }
 }
 
 /// The gates for machines.

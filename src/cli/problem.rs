@@ -22,6 +22,7 @@ use crate::domain::time::{DurationMs, Timestamp};
 
 #[cfg(test)]
 mod authority_rows;
+mod left;
 mod rejection;
 mod rejection_authority;
 mod rejection_facts;

@@ -139,7 +139,7 @@ fn answer_of(done: Reconciled, app: &App) -> Answer {
         let (service, action, why) = (row.service, row.action, row.why);
         let execution = row.report.map(|report| report.execution);
         if let Some(error) = row.failure {
-            let problem = app.problem(error.into());
+            let problem = app.problem_of(error.into(), row.left);
             (ending.exit, ending.applied) = (problem.exit, problem.applied);
             ending.problem = Some(problem);
         }

@@ -201,12 +201,17 @@ pub(crate) fn effect_of(report: &Report, exit: Exit) -> Effect {
     let recorded = Effect::recorded_of(&report.execution);
     match (report.effect, recorded, exit) {
         (Effect::Unknown, Some(recorded), _) => recorded,
-        (Effect::None, None, Exit::Unknown) => Effect::Unknown,
-        (Effect::None, Some(Effect::Partial), Exit::RetryLater | Exit::Failed | Exit::Diverged) => {
-            Effect::Partial
+        // What is under way elsewhere may still be said.
+        (Effect::None, None, exit) if exit == Exit::Unknown || is_lost(&report.execution) => {
+            Effect::Unknown
         }
+        (Effect::None, Some(Effect::Partial), _) => Effect::Partial,
         (effect, ..) => effect,
     }
+}
+
+const fn is_lost(execution: &Execution) -> bool {
+    matches!(execution.phase, Phase::RecoveryPending { .. })
 }
 
 /// What a step warns of, and `explain` tells, where an actuator has asked for a person.

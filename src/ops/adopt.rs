@@ -1,7 +1,7 @@
 //! `adopt`: what runs becomes what is wished, by a reading, and nobody is called.
 
 use super::error::OpError;
-use super::read::READING_TRIES;
+use super::read::{READING_TRIES, overtaken};
 use super::report::Report;
 use super::session::Session;
 use super::wait::refuse_after_signal;
@@ -9,7 +9,6 @@ use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Adopt, AuthorityCommand, Command};
 use crate::domain::scale::decide::{Reply, next_revision};
 use crate::domain::scale::intent::{Reason, minted_intent_id};
-use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::ReadTxn;
 
@@ -45,9 +44,7 @@ pub fn adopt(
             return Report::of(done, key);
         }
     }
-    let why = format!("{READING_TRIES} readings were overtaken by newer ones");
-    let fact = MissingFact::Count { why };
-    Err(Rejection::FactUnknown { service: service.clone(), fact }.into())
+    Err(overtaken(service))
 }
 
 type Elsewhere = Option<(ServiceName, crate::domain::id::IntentRevision)>;

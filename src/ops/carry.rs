@@ -7,7 +7,7 @@ use super::ask::Asker;
 use super::call::{self, Made, Started};
 use super::error::OpError;
 use super::ids::mint;
-use super::read::READING_TRIES;
+use super::read::{READING_TRIES, overtaken};
 use super::report::{Effect, Report};
 use super::session::Session;
 use crate::actuator::calls::PreparedCall;
@@ -20,7 +20,7 @@ use crate::domain::scale::decide::{Reply, held_to_the_wish, is_partly_applied};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::external;
 use crate::domain::scale::observation::{Evidence, Reading};
-use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
@@ -48,9 +48,17 @@ pub struct CarryOptions {
 }
 
 /// What was gathered right before a call.
-struct Gathered {
-    found: Option<Result<Reading, String>>,
-    evidence: Option<Evidence>,
+pub(super) struct Gathered {
+    pub(super) found: Option<Result<Reading, String>>,
+    pub(super) evidence: Option<Evidence>,
+}
+
+/// A call that is about to be made.
+pub(super) struct Planned {
+    pub(super) controller: ControllerId,
+    pub(super) call_id: CallId,
+    pub(super) deadline: Deadline,
+    pub(super) timeout: DurationMs,
 }
 
 impl Session {
@@ -93,12 +101,36 @@ impl Session {
                 return Ok(report);
             }
         }
-        let why = "whatever was read was out of date before it could be used".to_owned();
-        Err(Rejection::FactUnknown {
-            service: execution.intent.service.clone(),
-            fact: MissingFact::Count { why },
-        }
-        .into())
+        Err(overtaken(&execution.intent.service))
+    }
+
+    /// The command that starts an attempt, with all that was gathered for it.
+    pub(super) fn start_of(
+        &self,
+        state: &ServiceState,
+        key: &ExecutionKey,
+        options: &CarryOptions,
+        gathered: Gathered,
+        planned: Planned,
+    ) -> Result<StartAttempt, OpError> {
+        Ok(StartAttempt {
+            key: key.clone(),
+            controller: planned.controller,
+            lease: options.lease.clone(),
+            ttl: options.ttl.unwrap_or(crate::domain::scale::lease::LEASE_TTL_DEFAULT),
+            found: gathered.found,
+            began_after_serial: state.head.reading_serial,
+            evidence: gathered.evidence,
+            attest_not_drained: options.attest_not_drained,
+            override_cooldown: options.override_cooldown,
+            call: CallPlan {
+                call_id: planned.call_id,
+                lease_instance_id: mint("lease:")?,
+                holder: self.place.holder(),
+                deadline_boot_ms: planned.deadline.boot_ms(),
+                timeout: planned.timeout,
+            },
+        })
     }
 
     /// None where what was gathered is out of date.
@@ -122,24 +154,10 @@ impl Session {
 
         let call_id: CallId = mint("call-")?;
         let deadline = Deadline::after(actuator.timeout_ms);
-        let start = StartAttempt {
-            key: key.clone(),
-            controller,
-            lease: options.lease.clone(),
-            ttl: options.ttl.unwrap_or(crate::domain::scale::lease::LEASE_TTL_DEFAULT),
-            found: gathered.found,
-            began_after_serial: state.head.reading_serial,
-            evidence: gathered.evidence.clone(),
-            attest_not_drained: options.attest_not_drained,
-            override_cooldown: options.override_cooldown,
-            call: CallPlan {
-                call_id: call_id.clone(),
-                lease_instance_id: mint("lease:")?,
-                holder: self.place.holder(),
-                deadline_boot_ms: deadline.boot_ms(),
-                timeout: actuator.timeout_ms,
-            },
-        };
+        let timeout = actuator.timeout_ms;
+        let planned = Planned { controller, call_id: call_id.clone(), deadline, timeout };
+        let evidence = gathered.evidence.clone();
+        let start = self.start_of(state, key, options, gathered, planned)?;
         let prepared = PreparedCall::create(&self.place.calls_dir(), &call_id)?;
         crash::hit(CrashPoint::AfterCallFile);
         let ttl = start.ttl;
@@ -177,7 +195,7 @@ impl Session {
         let started = Started {
             execution: &execution,
             call,
-            evidence: gathered.evidence,
+            evidence,
             timeout: actuator.timeout_ms,
             deadline,
             ttl,
@@ -201,7 +219,7 @@ impl Session {
     }
 
     /// What can be refused before anybody is asked: the fresh gates look again.
-    fn refuse_early(
+    pub(super) fn refuse_early(
         &self,
         state: &ServiceState,
         execution: &Execution,
@@ -237,7 +255,7 @@ impl Session {
         Ok(())
     }
 
-    fn gather(
+    pub(super) fn gather(
         &mut self,
         state: &ServiceState,
         execution: &Execution,
@@ -334,7 +352,7 @@ impl Session {
     }
 }
 
-fn no_actuator(state: &ServiceState) -> OpError {
+pub(super) fn no_actuator(state: &ServiceState) -> OpError {
     let Some(registration) = &state.head.registration else {
         return OpError::Internal { what: "an unregistered service has an intent".to_owned() };
     };

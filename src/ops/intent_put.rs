@@ -30,7 +30,10 @@ pub(super) fn put_under(
     let reach = breaking.map_or_else(|| Reach::service(&service), Breaking::reach);
     session.load_policy()?;
     let transition = session.decided(reach, &keys, |txn, by, policy, now| {
-        if let Some(breaking) = breaking {
+        // The same line again breaks no second glass.
+        if let Some(breaking) = breaking
+            && txn.find_execution(&key)?.is_none()
+        {
             breaking.decide_in(txn, by, policy, now)?;
         }
         decide_in(txn, &mut Deciding { by, policy, now }, &service, &keys, |state, txn| {

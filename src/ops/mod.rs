@@ -16,6 +16,7 @@ mod call;
 pub mod carry;
 pub mod clock;
 pub mod error;
+pub mod foretell;
 pub mod health;
 mod ids;
 mod lock_wait;

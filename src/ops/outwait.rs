@@ -4,7 +4,7 @@
 
 use super::error::OpError;
 use crate::actuator::host::Deadline;
-use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// When what stands in the way ends.
@@ -27,6 +27,10 @@ pub(super) fn ends_of(error: &OpError, now: Timestamp) -> Option<Ends> {
     };
     if matches!(rejection, Rejection::WaitsBehind { .. }) {
         return Some(Ends::WithAnother);
+    }
+    // Each of the others has come further, and does not read for ever.
+    if matches!(rejection, Rejection::FactUnknown { fact: MissingFact::Overtaken { .. }, .. }) {
+        return Some(Ends::At(now));
     }
     let until = rejection.retry_at()?;
     if matches!(rejection, Rejection::InProgress { .. } | Rejection::LeaseHeld { .. }) {

@@ -1,14 +1,16 @@
 //! `plan`: every gate of a put, from a reading of its own, and nothing written.
 
+use super::carry::CarryOptions;
 use super::error::OpError;
+use super::foretell::Foretold;
 use super::intent_put::with_ledger_facts;
 use super::read::Read;
 use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
 use super::told;
 use crate::domain::id::ControllerId;
+use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::decide::{answer_of_key, on_ledger_clock};
-use crate::domain::scale::execution::Execution;
 use crate::domain::scale::gates::{self, Reports};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceState;
@@ -25,10 +27,10 @@ pub struct Plan {
 
 /// What `scale` would answer or do without a put.
 pub enum Before {
-    /// The key is known: its stored answer is replayed.
-    Known(Box<Execution>),
+    /// The key is known: the line goes on with what is recorded under it.
+    Known(Box<Foretold>),
     /// The same line goes on with a wish of the caller's own.
-    Resumed(Box<Execution>),
+    Resumed(Box<Foretold>),
     /// The target is as wished by a fresh reading.
     There,
     /// The key or the target refuses it.
@@ -50,15 +52,22 @@ pub fn plan(
     let mut state = read.service_state(&service, &keys)?;
     let put = with_ledger_facts(put, &state, &read)?;
     drop(read);
+    let options = options_of(&put, controller);
     let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {
         (Some(Err(rejection)), _) => Some(Before::Refused(Box::new(rejection))),
-        (Some(Ok(())), Some(stored)) => Some(Before::Known(Box::new(stored.clone()))),
+        (Some(Ok(())), Some(stored)) => {
+            let foretold = session.foretell(&state, stored, &options)?;
+            Some(Before::Known(Box::new(foretold)))
+        }
         (Some(Ok(())) | None, _) => None,
     };
-    if before.is_none() && !is_keyed && may_resume {
-        let own = session.resumable(&state, &put)?;
-        let own = own.and_then(|own| state.executions.get(&own));
-        before = own.map(|own| Before::Resumed(Box::new(own.clone())));
+    if before.is_none()
+        && !is_keyed
+        && may_resume
+        && let Some(own) = session.resumable(&state, &put)?
+        && let Some(own) = state.executions.get(&own)
+    {
+        before = Some(Before::Resumed(Box::new(session.foretell(&state, own, &options)?)));
     }
     if before.is_none() && state.head.registration.is_some() {
         match session.as_read(state)? {
@@ -94,4 +103,13 @@ pub fn plan(
         session.notices.extend(told);
     }
     Ok(Plan { state, reports, before })
+}
+
+fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOptions {
+    CarryOptions {
+        controller: controller.cloned(),
+        attest_not_drained: put.attest_not_drained,
+        override_cooldown: put.override_cooldown,
+        ..CarryOptions::default()
+    }
 }

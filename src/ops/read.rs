@@ -9,13 +9,20 @@ use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::{Reply, decide};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::observation::Reading;
-use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::ReadTxn;
 
 /// How often a reading is taken anew because another one was recorded meanwhile.
 pub(crate) const READING_TRIES: u32 = 5;
+
+/// Whoever reads a target that many read at once may be too late each time; the same line later is
+/// not.
+pub(crate) fn overtaken(service: &ServiceName) -> OpError {
+    let fact = MissingFact::Overtaken { readings: READING_TRIES };
+    Rejection::FactUnknown { service: service.clone(), fact }.into()
+}
 
 impl Session {
     /// A reading of the target of an execution and the serial of its service before it began; none

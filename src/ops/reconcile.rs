@@ -98,6 +98,8 @@ pub struct Converged {
     pub report: Option<Report>,
     /// What this pass has done to the target.
     pub effect: Effect,
+    /// What the calls of its key have left, where the step on it failed.
+    pub left: Effect,
     /// Whether a fact could not be read: nothing follows from it.
     pub is_blind: bool,
     /// What it failed by.
@@ -133,7 +135,7 @@ pub fn reconcile(session: &mut Session, request: &ReconcileRequest) -> Result<Re
     for service in services(session, &request.services)? {
         let may_act = done.actions() < request.max_actions;
         // Each row answers for what it did itself.
-        session.effect = Effect::None;
+        (session.effect, session.left) = (Effect::None, Effect::None);
         let row = refuse_after_signal()
             .map_err(while_choosing)
             .and_then(|()| Pass { request, may_act }.converge(session, &service))
@@ -185,6 +187,7 @@ impl Pass<'_> {
             why,
             report: None,
             effect: Effect::None,
+            left: Effect::None,
             is_blind: false,
             failure: None,
         };
@@ -317,6 +320,7 @@ fn failed(
         why: error.to_string(),
         report: None,
         effect: session.effect,
+        left: session.left,
         is_blind: false,
         failure: None,
     };

@@ -63,17 +63,21 @@ impl Run {
     ) -> Result<(bool, Effect), OpError> {
         let mut recorded = false;
         let mut effect = session.effect;
+        let mut known = effect;
         for _ in 0..STEPS_MAX {
             let (_, execution) = session.load(key)?;
             let report = match step(session, &execution, self) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
                 Err(error) => {
-                    session.excuse(effect, error)?;
+                    session.excuse(known, error)?;
                     break;
                 }
             };
             recorded |= report.recorded;
+            if report.recorded {
+                known = Effect::recorded_of(&report.execution).unwrap_or(Effect::Unknown);
+            }
             if report.effect != Effect::None {
                 effect = report.effect;
             } else if effect == Effect::Unknown

@@ -77,11 +77,11 @@ pub fn replay_until(
                     None => return Ok(Replayed { steps, report: replayed.report }),
                 }
             }
-            Err(OpError::Rejected { rejection, head }) => {
+            Err(OpError::Rejected { rejection, head, left }) => {
                 let until = rejection.retry_at().filter(|until| *until > now);
                 match until.filter(|_| !deadline.is_past()) {
                     Some(until) => (until, rejection.to_string()),
-                    None => return Err(OpError::Rejected { rejection, head }),
+                    None => return Err(OpError::Rejected { rejection, head, left }),
                 }
             }
             Err(error) => return Err(error),

@@ -62,6 +62,16 @@ impl Effect {
             Some(_) | None => Self::None,
         })
     }
+
+    /// What the calls of a key have left that no answer about the key may deny: an outcome that
+    /// nobody knows, or a target that a failure has changed. A success leaves nothing of the kind.
+    pub fn left_by(execution: &Execution) -> Self {
+        match Self::recorded_of(execution) {
+            None => Self::Unknown,
+            Some(Self::Partial) => Self::Partial,
+            Some(Self::None | Self::Applied | Self::Unknown) => Self::None,
+        }
+    }
 }
 
 impl Session {

@@ -9,8 +9,10 @@ use super::session::Session;
 use crate::domain::id::{ControllerId, ExecutionKey};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::{Execution, Phase};
-use crate::domain::scale::gates::may_still_start;
+use crate::domain::scale::gates::{fresh_count, may_still_start};
+use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::standing::stranded;
 use crate::domain::scale::state::ServiceState;
 
 /// A wish from flags, and what its line says of wishes before it.
@@ -73,7 +75,7 @@ impl Session {
         let own = wanted.and_then(|wanted| state.executions.get(&wanted.execution_key));
         let Some(own) = own.filter(|own| own.put_by.actor == self.by.actor && says(own, put))
         else {
-            return Ok(None);
+            return Ok(self.waiting(state, put)?.map(|own| own.key().clone()));
         };
         let goes_on = match &own.phase {
             // Nothing else starts before these have ended, and going on is what ends them.
@@ -87,7 +89,39 @@ impl Session {
             | Phase::Withdrawn
             | Phase::Superseded { .. } => false,
         };
-        Ok(goes_on.then(|| own.key().clone()))
+        if goes_on {
+            return Ok(Some(own.key().clone()));
+        }
+        Ok(self.waiting(state, put)?.map(|own| own.key().clone()))
+    }
+
+    /// The caller's own proposal that still waits, and that a colleague can still agree to: to
+    /// propose the same anew would take it out of their hands.
+    fn waiting<'s>(
+        &mut self,
+        state: &'s ServiceState,
+        put: &PutIntent,
+    ) -> Result<Option<&'s Execution>, OpError> {
+        let now = self.now();
+        let found = state.executions.values().find(|own| {
+            let is_open = matches!(own.phase, Phase::Proposed { until } if now < until);
+            let is_mine = own.put_by.actor == self.by.actor && says(own, put);
+            is_open && is_mine && stranded(own, &state.head).is_none()
+        });
+        let Some((own, asked)) = found.and_then(|own| Some((own, own.asked.as_ref()?))) else {
+            return Ok(None);
+        };
+        let read = self.read_or_none(state)?.map(|reading| reading.replicas);
+        let count = read.or_else(|| fresh_count(&state.head, now));
+        Ok(count.is_none_or(|count| count == asked.base).then_some(own))
+    }
+
+    /// The target as it is now; none where it cannot be read, which whoever starts says.
+    fn read_or_none(&mut self, state: &ServiceState) -> Result<Option<Reading>, OpError> {
+        match self.read_service(state) {
+            Err(OpError::Interrupted { signal, key }) => Err(OpError::Interrupted { signal, key }),
+            found => Ok(found.ok().flatten()),
+        }
     }
 
     /// Whether what has not started can: one that the target has moved under is refused for ever.
@@ -98,13 +132,7 @@ impl Session {
             // What is in flight may move the target, and it is waited for.
             return Ok(is_behind);
         }
-        let found = match self.read_service(state) {
-            Err(OpError::Interrupted { signal, key }) => {
-                return Err(OpError::Interrupted { signal, key });
-            }
-            // Whoever starts it reads again, and says what is wrong.
-            found => found.ok().flatten(),
-        };
+        let found = self.read_or_none(state)?;
         Ok(may_still_start(state, own, found.as_ref(), now))
     }
 }

@@ -1,6 +1,7 @@
-//! `scale`: the whole way of one wish, from the put to the confirmation, waiting for what has a known
-//! end.
+//! `scale`: the whole way of one wish, from the put to the confirmation, waiting for what has a
+//! known end.
 
+mod request;
 mod words;
 
 use super::breaking::Breaking;
@@ -22,6 +23,7 @@ use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::{DurationMs, Timestamp};
+pub use request::{Readiness, ScaleRequest, Scaled, Wait};
 use words::{accepted, named, verdict};
 
 /// How long the first wait for a target that is not yet ready is; it doubles up to [`POLL_MAX`].
@@ -34,54 +36,6 @@ const POLL_MAX: DurationMs = DurationMs::from_secs(2);
 /// How long to wait before looking again at what may end early.
 const LOOK: DurationMs = DurationMs::from_millis(250);
 
-/// Until when `scale` goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wait {
-    /// Until the actuator has answered.
-    Applied,
-    /// Until enough readings agree.
-    Verified,
-    /// Until, beyond that, all wished replicas are ready.
-    Ready,
-}
-
-/// What `scale` is asked.
-pub struct ScaleRequest {
-    /// What is wished.
-    pub wished: Wished,
-    /// Until when to go on.
-    pub wait: Wait,
-    /// How long to wait for all of it; zero for no wait at all.
-    pub timeout: DurationMs,
-    /// Whether a colleague is waited for, too.
-    pub wait_approval: bool,
-    /// How attempts are carried out.
-    pub options: CarryOptions,
-}
-
-/// What `scale` came to.
-pub struct Scaled {
-    /// Where the key stands; none where the target was already as wished and nothing was recorded.
-    pub report: Option<Report>,
-    /// The service.
-    pub head: ServiceHead,
-    /// Whether this run changed the target or the ledger.
-    pub changed: bool,
-    /// Whether the wished replicas are ready, where [`Wait::Ready`] asked for it.
-    pub readiness: Readiness,
-}
-
-/// Whether the wished replicas are ready, where that was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readiness {
-    /// They are, or nobody asked.
-    Reached,
-    /// Not all of them.
-    NotYet,
-    /// The target does not say.
-    Unknown,
-}
-
 /// A run of `scale`.
 struct Run<'a> {
     session: &'a mut Session,
@@ -90,6 +44,9 @@ struct Run<'a> {
     wait_approval: bool,
     options: CarryOptions,
     effect: Effect,
+    /// What the calls of the key have done, as far as this run has recorded it: also what it found
+    /// out of the calls of others.
+    known: Effect,
     recorded: bool,
     readiness: Readiness,
     teller: Teller,
@@ -110,6 +67,7 @@ pub fn scale(
         wait_approval: request.wait_approval,
         options: request.options,
         effect: Effect::None,
+        known: Effect::None,
         recorded: false,
         readiness: Readiness::Reached,
         teller: Teller::default(),
@@ -129,7 +87,7 @@ pub fn scale(
     let report = match run.follow(&key) {
         Ok(report) => report,
         Err(error) => {
-            run.session.excuse(run.effect, error)?;
+            run.session.excuse(run.known, error)?;
             Report::replay(run.session, &key)?
         }
     };
@@ -153,7 +111,7 @@ impl Run<'_> {
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
         let Wished { mut put, breaking, is_keyed, may_resume } = request;
         let key = put.key().clone();
-        let known = is_keyed && self.session.ledger.read()?.find_execution(&key)?.is_some();
+        let known = is_keyed && self.is_known(&key)?;
         if !known {
             let state = self.session.load_service(&put.service)?;
             may_act(&state, self.options.controller.as_ref())?;
@@ -170,11 +128,15 @@ impl Run<'_> {
         let mut first = None;
         loop {
             refuse_after_signal()?;
-            match self.put_once(&put, breaking.as_ref(), (is_keyed, known), &mut first) {
+            match self.put_once(&put, breaking.as_ref(), is_keyed, &mut first) {
                 Ok(put) => return Ok(put),
                 Err(error) => self.outwait(error)?,
             }
         }
+    }
+
+    fn is_known(&mut self, key: &ExecutionKey) -> Result<bool, OpError> {
+        Ok(self.session.ledger.read()?.find_execution(key)?.is_some())
     }
 
     /// One try, from a reading of its own. `first` is the count of the first.
@@ -182,13 +144,16 @@ impl Run<'_> {
         &mut self,
         put: &PutIntent,
         breaking: Option<&Breaking>,
-        (is_keyed, known): (bool, bool),
+        is_keyed: bool,
         first: &mut Option<Replicas>,
     ) -> Result<Put, OpError> {
+        // The same line may run twice at once, and the other one has put it by now.
+        let known = is_keyed && self.is_known(put.key())?;
         if !known && let Some((reading, state)) = self.session.refresh_binding(&put.service)? {
             let expected = *first.get_or_insert(reading.replicas);
             // What a queued wish waits behind may move the count.
-            if expected != reading.replicas && !put.queue {
+            let has_moved = expected != reading.replicas && !put.queue;
+            if has_moved && !(is_keyed && self.is_known(put.key())?) {
                 let (service, actual) = (put.service.clone(), reading.replicas);
                 return Err(Rejection::PremiseMoved { service, expected, actual }.into());
             }
@@ -196,7 +161,7 @@ impl Run<'_> {
                 return Ok(Put::There(Box::new(state.head)));
             }
         }
-        let report = put_under(self.session, breaking.filter(|_| !known), put.clone())?;
+        let report = put_under(self.session, breaking, put.clone())?;
         self.recorded |= report.recorded;
         if report.recorded {
             for line in accepted(&report.execution) {
@@ -295,6 +260,9 @@ impl Run<'_> {
 
     fn note(&mut self, report: &Report) {
         self.recorded |= report.recorded;
+        if report.recorded {
+            self.known = Effect::recorded_of(&report.execution).unwrap_or(Effect::Unknown);
+        }
         if report.effect != Effect::None {
             self.effect = report.effect;
         }

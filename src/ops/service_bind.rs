@@ -2,7 +2,7 @@
 
 use super::ask::reading_of;
 use super::error::OpError;
-use super::read::{READING_TRIES, target_holder};
+use super::read::{READING_TRIES, overtaken, target_holder};
 use super::session::Session;
 use super::transition::Transition;
 use super::wait::refuse_after_signal;
@@ -11,7 +11,6 @@ use crate::domain::id::{ActuatorName, ServiceName, TargetUid};
 use crate::domain::scale::command::Command;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
-use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::WriteTxn;
 
@@ -130,8 +129,6 @@ impl Session {
             }
             state = transition.state;
         }
-        let why = format!("{READING_TRIES} readings were overtaken by newer ones");
-        let fact = MissingFact::Count { why };
-        Err(Rejection::FactUnknown { service: service.clone(), fact }.into())
+        Err(overtaken(service))
     }
 }

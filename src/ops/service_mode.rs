@@ -1,14 +1,14 @@
 //! `service mode`: the count gets another owner, from what it was just read as.
 
 use super::error::OpError;
-use super::read::READING_TRIES;
+use super::read::{READING_TRIES, overtaken};
 use super::session::Session;
 use super::wait::refuse_after_signal;
 use crate::domain::id::{ActuatorName, ServiceName};
 use crate::domain::scale::command::{AuthorityCommand, HandOver};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
-use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::{RegisteredMode, Registration};
 use crate::domain::scale::state::ServiceHead;
@@ -72,7 +72,5 @@ pub fn service_mode(session: &mut Session, change: &ModeChange) -> Result<Handed
             return Ok(HandedOver { before, head: done.state.head, changed, baseline });
         }
     }
-    let why = format!("{READING_TRIES} readings were overtaken by newer ones");
-    let fact = MissingFact::Count { why };
-    Err(Rejection::FactUnknown { service: service.clone(), fact }.into())
+    Err(overtaken(service))
 }

@@ -90,6 +90,8 @@ pub struct Session {
     pub recorded: bool,
     /// What this session has done to the target.
     pub effect: Effect,
+    /// What the calls of the key that was loaded last have left: a later failure must not deny it.
+    pub left: Effect,
     pub(super) policy: PolicyCache,
     pub(super) lock_wait: Rc<LockWait>,
 }
@@ -108,6 +110,7 @@ impl Session {
             notices: Vec::new(),
             recorded: false,
             effect: Effect::None,
+            left: Effect::None,
             policy: PolicyCache::EMPTY,
             lock_wait: Rc::default(),
         };
@@ -170,6 +173,7 @@ impl Session {
             .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })?;
         let state = read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
         drop(read);
+        self.left = Effect::left_by(&execution);
         Ok((state, execution))
     }
 

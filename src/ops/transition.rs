@@ -7,6 +7,7 @@
 use super::error::OpError;
 use super::lock_wait::{write_about, write_to};
 use super::policy_cache::{PolicyCache, PolicyInTxn};
+use super::report::Effect;
 use super::session::{Notice, Session, actuator_in};
 use super::told;
 use crate::domain::id::{ExecutionKey, ServiceName};
@@ -53,6 +54,8 @@ pub(super) struct Decided {
 pub(super) struct Refused {
     pub(super) rejection: Box<Rejection>,
     pub(super) head: Option<Box<ServiceHead>>,
+    /// What the calls of the key that it is about have left.
+    pub(super) left: Effect,
     /// The row that it leaves, where it is of a kind that is kept.
     pub(super) kept: Option<Box<RefusalEvent>>,
 }
@@ -72,7 +75,7 @@ impl<E: Into<OpError>> From<E> for Undecided {
 impl Refused {
     /// As operations say it.
     pub(super) fn into_error(self) -> OpError {
-        OpError::Rejected { rejection: self.rejection, head: self.head }
+        OpError::Rejected { rejection: self.rejection, head: self.head, left: self.left }
     }
 }
 
@@ -124,10 +127,19 @@ pub(super) fn decide_in(
             let kept = rejection.is_kept().then(|| {
                 Box::new(refusal(service, &command, &rejection, with.by.clone(), with.now))
             });
+            let left = left_at(&command, keys, &state);
             let head = state.head.registration.is_some().then(|| Box::new(state.head));
-            Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, kept }))
+            Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, left, kept }))
         }
     }
+}
+
+/// What the calls of the key that a command steps on have left. A put steps on none: it is done once
+/// its wish is accepted, whatever became of that.
+fn left_at(command: &Command, keys: &[ExecutionKey], state: &ServiceState) -> Effect {
+    let stepped_on = keys.first().filter(|_| !matches!(command, Command::Put(_)));
+    let execution = stepped_on.and_then(|key| state.executions.get(key));
+    execution.map_or(Effect::None, Effect::left_by)
 }
 
 /// How much was changed lately, where the policy in force looks at it and the command asks it.

@@ -53,7 +53,8 @@ fn a_plan_of_a_recorded_wish_is_about_that_one() {
     let world = World::with_fake();
     world.run("intent put web --replicas 3 --key d-1 --reason nightly").exits(0);
     let ran = world.run("plan web=3 --key d-1").exits(0);
-    assert!(ran.stdout.contains("the stored answer would be replayed"), "{ran:#?}");
+    assert!(ran.stdout.contains("what is recorded would be gone on with"), "{ran:#?}");
+    assert!(ran.stdout.contains("attempt 1 of 3 would start"), "{ran:#?}");
     world.run("plan web=4 --key d-1").exits(10);
     world.run("plan web=3 --key d-1 --reason other").exits(10);
 }

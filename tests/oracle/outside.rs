@@ -127,9 +127,20 @@ impl Oracle {
             "newest" => self.newest.last() == Some(&step.key),
             "drifted" => key.drifted,
             "happened" => key.happened,
-            "halved" => key.halved,
+            "halved" => key.halved || self.has_moved_before(step),
+            "left" => match key.phase {
+                "failed" => key.halved,
+                phase => matches!(phase, "mismatch" | "half-over" | "half-abandoned"),
+            },
             word => self.script(step) == word,
         }
+    }
+
+    /// Whether another call of the key was made, and the count is not the one that was wished from.
+    fn has_moved_before(&self, step: &Step) -> bool {
+        let key = &self.keys[step.key];
+        let is_next = key.phase == "failed" && matches!(step.verb, "actuate" | "replay");
+        is_next && key.attempts > 0 && key.premise.is_some_and(|count| count != self.count)
     }
 
     /// What the actuator does. A failure that leaves the count as it was has changed nothing.
@@ -142,7 +153,8 @@ impl Oracle {
     }
 
     /// The row of the table that fits: its exit and the next phase.
-    fn row(&mut self, verb: &str, step: &Step) -> (i32, &'static str) {
+    /// The exit, and the next phase; none where nothing changes.
+    fn row(&mut self, verb: &str, step: &Step) -> (i32, Option<&'static str>) {
         let phase = self.keys[step.key].phase;
         let verb = if matches!(verb, "queue" | "bob" | "bob-over") { "put" } else { verb };
         let fits = |(its_verb, phases, facts, ..): &&Row| {
@@ -156,17 +168,18 @@ impl Oracle {
         let row = TABLE.iter().find(fits).expect("the table has a row for everything");
         self.used.insert(*row);
         let (.., exit, next) = *row;
-        (exit, if next == "=" { phase } else { next })
+        (exit, (next != "=").then_some(next))
     }
 
     /// One row, and what comes with it.
     fn apply(&mut self, verb: &'static str, step: &Step) -> i32 {
         let before = self.keys[step.key].phase;
-        let (exit, next) = self.row(verb, step);
+        let (exit, row_next) = self.row(verb, step);
+        let next = row_next.unwrap_or(before);
         let is_started = verb == "actuate"
             && matches!(before, "accepted" | "failed")
             && !self.keys[step.key].dry
-            && !matches!(exit, 10 | 14 | 19);
+            && row_next.is_some();
         if is_started {
             self.start(step);
         }
@@ -249,11 +262,17 @@ impl Oracle {
                 };
             }
         }
+        let has_moved = self.has_moved_before(step);
         let key = &mut self.keys[step.key];
+        key.halved |= has_moved;
         key.attempts += 1;
         key.leased = false;
         let after = match step.script.0 {
-            "refused" | "refused-for-good" | "lost" => return,
+            "refused" | "refused-for-good" => {
+                self.cooling = if has_moved { Some(step.key) } else { self.cooling };
+                return;
+            }
+            "lost" => return,
             "other-count" | "half" | "half-for-good" => HALF,
             _ => key.desired,
         };
@@ -285,8 +304,9 @@ impl Oracle {
                 "unknown" if self.terms == Terms::Halts => break,
                 "unknown" => drop(self.apply("look-up", step)),
                 "failed" => {
+                    let attempts = key.attempts;
                     let exit = self.apply("actuate", step);
-                    if matches!(exit, 10 | 14 | 19) {
+                    if self.keys[step.key].attempts == attempts {
                         return exit;
                     }
                 }

@@ -60,6 +60,60 @@ fn a_pipeline_asks_and_goes_on_once_a_colleague_has_agreed() {
     world.run("verify").exits(0);
 }
 
+/// Without a key, the same line while its question waits is the same question, and goes on once
+/// somebody has agreed; from another count it is another one.
+#[test]
+fn a_line_without_a_key_goes_on_with_its_own_question() {
+    let mut world = pipeline();
+    let line = "scale batch=2 --reason nightly";
+    world.json(line).exits(13);
+    let planned = world.json("plan batch=2").exits(13);
+    assert_eq!(planned.at("/recorded"), "no");
+    let again = world.json(line).exits(13);
+    assert_eq!((again.at("/recorded"), again.at("/changed")), ("no".into(), false.into()));
+    let listed = world.json("approval list");
+    assert_eq!(listed.at("/approvals").as_array().unwrap().len(), 1);
+    let name = listed.at("/approvals/0/approval_id").as_str().unwrap().to_owned();
+    colleague(&mut world);
+    world.run(&format!("approval grant {name} --reason quiet")).exits(0);
+    world.be("ci:1001");
+    world.set("SCALECTL_ACTOR", "ci");
+    assert_eq!(world.json(line).exits(0).at("/execution/outcome"), "converged");
+    // What nobody can agree to any more is asked anew.
+    let line = "scale batch=1 --reason nightly";
+    world.json(line).exits(13);
+    std::fs::write(world.fake_dir().join("count"), "5\n").unwrap();
+    std::fs::write(world.fake_dir().join("version"), "9\n").unwrap();
+    assert_eq!(world.json(line).exits(13).at("/recorded"), "yes");
+    world.run("verify").exits(0);
+}
+
+/// An attempt has left half of it, and then the count is somebody else's: that is no refusal of an
+/// untouched target, and what is told to end it does.
+#[test]
+fn an_approval_that_has_moved_after_an_attempt_is_abandoned() {
+    let mut world = pipeline();
+    world.run("service put batch --target-match replicas").exits(0);
+    world.json(SHRINK).exits(13);
+    colleague(&mut world);
+    world.run("approval grant gh/987/batch-down --reason quiet").exits(0);
+    world.be("ci:1001");
+    world.set("SCALECTL_ACTOR", "ci");
+    world.script(&["ok", "ok", "half 6 retryable"]);
+    world.run("actuate gh/987/batch-down").exits(18);
+    std::fs::write(world.fake_dir().join("count"), "50\n").unwrap();
+    world.run("service bind batch").exits(0);
+    let moved = world.json("actuate gh/987/batch-down").exits(23);
+    assert_eq!(moved.at("/error/code"), "approval_moved");
+    assert_eq!(moved.at("/applied"), "partial");
+    let next = moved.at("/error/next/0");
+    assert_eq!(next[2], "abandon", "{next}");
+    let words: Vec<&str> =
+        next.as_array().unwrap()[1..].iter().filter_map(serde_json::Value::as_str).collect();
+    let ended = world.json(&words.join(" ")).exits(0);
+    assert_eq!(ended.at("/applied"), "partial");
+}
+
 /// What was agreed to was asked about eight; by then it is fifty.
 #[test]
 fn an_approval_holds_for_the_count_that_it_was_asked_about() {

@@ -121,15 +121,29 @@ fn converges(world: &World, line: &str) -> Option<String> {
     Some(format!("it did not converge, {effects} effects: {ran:#?} {sound:#?}"))
 }
 
+/// Which messages between COMMITs are cut, where a run says it: `all`, or `K/N` for the K-th of N
+/// shares, counted from 0; a whole sweep is made of runs that each end.
+fn share() -> Option<(usize, usize)> {
+    let word = std::env::var("SCALECTL_TEST_CUTS").ok()?;
+    if word == "all" {
+        return Some((0, 1));
+    }
+    let (which, of) = word.split_once('/').expect("SCALECTL_TEST_CUTS is all, or K/N");
+    let number = |text: &str| text.parse::<usize>().expect("SCALECTL_TEST_CUTS has numbers");
+    let (which, of) = (number(which), number(of));
+    assert!(which < of, "SCALECTL_TEST_CUTS={word}: the shares are counted from 0");
+    Some((which, of))
+}
+
 /// The cuts of a step: around each COMMIT, and the rest evenly; all of them where the step is the
-/// put, or where a run asks for all.
+/// put, or a share of all where a run asks for it.
 pub(super) fn plans(seen: &[Seen], line: &str) -> Vec<Plan> {
-    let takes_all = line == PUT || std::env::var_os("SCALECTL_TEST_CUTS").is_some();
+    let share = share().or((line == PUT).then_some((0, 1)));
     let mut plans = Vec::new();
     for side in [Side::Client, Side::Server] {
         let of_side: Vec<&Seen> = seen.iter().filter(|seen| seen.side == side).collect();
-        let stride = (of_side.len() * 2 / CUTS_OF_A_STEP).max(1);
-        let stride = if takes_all { 1 } else { stride };
+        let usual = (0, (of_side.len() * 2 / CUTS_OF_A_STEP).max(1));
+        let (which, stride) = share.unwrap_or(usual);
         for (number, seen) in of_side.iter().enumerate() {
             if seen.is_commit {
                 for comes_back in [true, false] {
@@ -139,7 +153,7 @@ pub(super) fn plans(seen: &[Seen], line: &str) -> Vec<Plan> {
                         plans.push(Plan { side, number, fault: Fault::After, comes_back });
                     }
                 }
-            } else if number % stride == 0 {
+            } else if number % stride == which {
                 plans.push(Plan { side, number, fault: Fault::Before, comes_back: true });
             }
         }

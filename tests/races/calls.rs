@@ -4,6 +4,7 @@ use super::{
     CONTENDERS, Contender, USUAL, alone, events_after, kinds, only_writer, race, race_beside,
     with_code,
 };
+use crate::people::two_persons;
 use crate::support::World;
 
 const PUT: &str = "intent put web --replicas 3 --expect-revision 0 --key k1 --reason r";
@@ -155,6 +156,36 @@ fn one_key_is_called_once_whoever_else_tries() {
     let said = world.json("observe k1").exits(0);
     assert_eq!(said.at("/execution/outcome"), "converged");
     assert_eq!(world.fake_log("calls").len(), 1);
+}
+
+/// Whoever waits for its turn at the target has not failed: within its time it looks again.
+#[test]
+fn one_line_of_many_scales_once_and_all_of_them_are_told_so() {
+    let _alone = alone();
+    let world = World::with_fake();
+    world.script(&["late 0.2"]);
+    let line = "scale web=3 --key k1 --reason r --expect-revision 0 --timeout 120s";
+    let ended = race(&world, &many(line));
+    let codes: Vec<_> = ended.iter().map(Contender::code).collect();
+    assert_eq!(with_code(&ended, 0).len(), CONTENDERS, "{codes:?}");
+    assert_eq!(world.fake_log("calls").len(), 1);
+}
+
+/// The success of its own twin is no premise that has moved.
+#[test]
+fn one_line_that_breaks_the_glass_twice_at_once_breaks_it_once() {
+    let _alone = alone();
+    for _ in 0..6 {
+        let world = two_persons(World::new());
+        let line = "scale web=2 --key night --reason r --break-glass --incident INC-1 --yes \
+                    --current-replicas 5 --timeout 60s";
+        let ended = race(&world, &vec![line.to_owned(); 4]);
+        let told: Vec<_> = ended.iter().map(|one| (one.code(), one.at("/error"))).collect();
+        assert_eq!(with_code(&ended, 0).len(), 4, "{told:?}");
+        let broken = world.json("break-glass list --all").at("/authorizations");
+        assert_eq!(broken.as_array().map(Vec::len), Some(1));
+        assert_eq!(world.fake_log("calls").len(), 2);
+    }
 }
 
 /// All of them hold the lease, as far as its id says so: half of them even name it.

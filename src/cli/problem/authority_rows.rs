@@ -19,6 +19,7 @@ pub(super) fn rows() -> Vec<Rejection> {
         base: Replicas::from(8),
         desired: Replicas::from(2),
         actual,
+        has_started: false,
     };
     let owned = |owner| Rejection::ExternalOwner {
         service: id("search"),

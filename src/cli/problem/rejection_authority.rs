@@ -60,19 +60,27 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             .fact("over", format!("{} ago", c.now.since(*until)))
             .hint("wish it anew under a new key, with a longer --approve-within; it is shown by")
             .run(c.command(&["approval", "show", &at(service, *revision)])),
-        Rejection::ApprovalMoved { service, revision, base, actual, .. } => {
+        Rejection::ApprovalMoved { service, revision, base, actual, has_started, .. } => {
             let p = match actual {
                 Some(actual) => p.values(base.get(), actual.get()),
                 None => p,
             };
-            p.hint("that was another count: wish anew under a new key; take this one back with")
-                .run(c.command(&["intent", "withdraw", &at(service, *revision)]))
+            another_count(p, c, &at(service, *revision), *has_started)
         }
         Rejection::Retired { service, .. } => p
             .hint("its history is told by the first; it is registered anew with the second")
             .run(c.command(&["log", service.as_str()]))
             .run(c.command(&["help", "service", "put"])),
         _ => p,
+    }
+}
+
+fn another_count(p: Problem, c: &ProblemContext, name: &str, has_started: bool) -> Problem {
+    let p = p.hint("that was another count: wish anew under a new key; end this one with");
+    if has_started {
+        p.run(c.command(&["intent", "abandon", name, "--reason", "TEXT"]))
+    } else {
+        p.run(c.command(&["intent", "withdraw", name]))
     }
 }
 

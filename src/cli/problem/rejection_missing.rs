@@ -46,6 +46,9 @@ pub(super) fn fact_unknown(
             .hint("run this same line again once the target can be read; try it with")
             .run(c.command(&["service", "bind", service]))
             .again(c),
+        MissingFact::Overtaken { .. } => {
+            p.hint("others read it at the same time: run this same line again").again(c)
+        }
         MissingFact::Cooldown { by } => p
             .hint("find out what became of it, then run this same line again")
             .run(c.command(&["replay", &format!("{service}@{by}")]))

@@ -54,9 +54,19 @@ pub(super) fn broken(
     // Before anything is read: who cannot answer is asked nothing, and nothing is written.
     check_bounds(&request, &head, app)?;
     check_answerable(args, &head, app)?;
-    let head = as_it_stands(&put.service, app)?;
-    confirm(args, &request, &head, app, out)?;
+    let confirmed =
+        as_it_stands(&put.service, app).and_then(|head| confirm(args, &request, &head, app, out));
+    // The same line may run twice at once: what the other has put and carried out is no premise
+    // that has moved.
+    if confirmed.is_err() && is_keyed && is_known(&put, app)? {
+        return under_given(args, put, app);
+    }
+    confirmed?;
     glazed(request, put, app)
+}
+
+fn is_known(put: &PutIntent, app: &mut App) -> Result<bool, Fault> {
+    Ok(app.session()?.ledger.read()?.find_execution(put.key())?.is_some())
 }
 
 /// The same for a plan, which confirms nothing.
@@ -123,7 +133,7 @@ fn named(
         return Ok(None);
     }
     // The same line again, with a key that is known, is no second broken glass.
-    if is_keyed && app.session()?.ledger.read()?.find_execution(put.key())?.is_some() {
+    if is_keyed && is_known(put, app)? {
         return Ok(None);
     }
     Ok(Some(GlassRequest {
@@ -144,8 +154,7 @@ fn named(
 /// count to another: from a third one it is another step, which this line confirms itself.
 fn under_given(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
     let Some(id) = args.glass.given()? else { return Ok((put, None)) };
-    let session = app.session()?;
-    let is_known = session.ledger.read()?.find_execution(put.key())?.is_some();
+    let is_known = is_known(&put, app)?;
     let head = as_it_stands(&put.service, app)?;
     let given = head.authorizations.get(&id).and_then(|it| it.authorization.current);
     let current = head.binding.as_ref().and_then(Binding::known_replicas);

@@ -243,6 +243,7 @@ pub enum Rejection {
         base: Replicas,
         desired: Replicas,
         actual: Option<Replicas>,
+        has_started: bool,
     },
     /// A colleague must agree.
     #[error("{service}@{revision} waits for approval until {until}")]
@@ -392,7 +393,7 @@ impl Rejection {
             Self::NoSuchAuthorization { .. } => "authorization_not_found",
             Self::FactUnknown { fact, .. } => match fact {
                 MissingFact::Evidence | MissingFact::EvidenceSays { .. } => "evidence_missing",
-                MissingFact::Count { .. } => "count_unknown",
+                MissingFact::Count { .. } | MissingFact::Overtaken { .. } => "count_unknown",
                 MissingFact::Cooldown { .. } => "cooldown_unknown",
                 MissingFact::Reading => "reading_missing",
             },

@@ -32,7 +32,19 @@ pub fn is_partly_applied(execution: &Execution, result: &ActuationResult) -> boo
     }
     let is_other =
         |count| !execution.open_call().is_some_and(|c| is_count_before(execution, c, count));
-    !says(&NOTHING_DONE) && result.observed_replicas().is_some_and(is_other)
+    let by_this = !says(&NOTHING_DONE) && result.observed_replicas().is_some_and(is_other);
+    by_this || execution.open_call().is_some_and(|call| has_moved_before(execution, call))
+}
+
+/// Whether the count had changed between the wish and this call, and an earlier call of the key was
+/// made: whatever was said of that one, "unchanged" is not what holds. What a wish was put behind
+/// may have changed it, too.
+fn has_moved_before(execution: &Execution, call: &Call) -> bool {
+    if execution.intent.behind.is_some() {
+        return false;
+    }
+    let counts = execution.intent.base.replicas.zip(call.base.replicas);
+    execution.calls > 1 && counts.is_some_and(|(wished_from, called_at)| wished_from != called_at)
 }
 
 /// What may be called the base of an attempt: one that followed an unknown attempt may have found

@@ -49,6 +49,7 @@ pub(super) fn grant(
             base: asked.base,
             desired: execution.desired(),
             actual: Some(actual),
+            has_started: false,
         });
     }
     let act = SignedAct::answer(draft.context.ledger_id, execution, asked, true, reason);

@@ -106,6 +106,7 @@ fn check_consent(
                     base: approval.base,
                     desired: execution.desired(),
                     actual: current,
+                    has_started: execution.attempts > 0,
                 });
             }
             passed(format!("{} by {}", approval.approval_id, approval.by.actor))

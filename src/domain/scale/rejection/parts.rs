@@ -79,6 +79,11 @@ pub enum MissingFact {
         /// Why it could not be read.
         why: String,
     },
+    /// The count of the target: others have recorded what they read before each reading was used.
+    Overtaken {
+        /// How many readings.
+        readings: u32,
+    },
     /// Whether a change is cooling: one is unknown.
     Cooldown {
         /// The unknown one.
@@ -98,6 +103,10 @@ impl MissingFact {
                 "{service} is to be reduced, and the evidence says {part} {actual}, not {expected}"
             ),
             Self::Count { why } => format!("the count of {service} could not be read: {why}"),
+            Self::Overtaken { readings } => format!(
+                "the count of {service} could not be read: {readings} readings were overtaken by \
+                 newer ones"
+            ),
             Self::Cooldown { by } => {
                 format!("{service} may be cooling: nobody knows what became of {service}@{by}")
             }

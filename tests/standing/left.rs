@@ -1,0 +1,134 @@
+//! What a key has left behind is denied by no later answer about it: not where the target cannot be
+//! read, not where the actuator is bound no more, and not by a plan.
+
+use super::{COMMANDS, PUT, ROWS, SCALE, line, produced, stage};
+use crate::support::World;
+
+/// States in which nobody knows what became of a call, or a failure has changed the target.
+const LEFT: [(&str, &str); 5] = [
+    ("recovery_pending, nobody can tell", "unknown"),
+    ("recovery_pending, halt", "unknown"),
+    ("failed, target changed", "partial"),
+    ("verified, failed: terminal, target changed", "partial"),
+    ("verified, failed: mismatch", "partial"),
+];
+/// Exits that promise an untouched target, 11 apart: that is about another process.
+const UNTOUCHED: [i32; 10] = [2, 10, 12, 13, 14, 15, 20, 22, 24, 25];
+
+/// Takes the bindings of this host away.
+fn unbind(world: &World) {
+    std::fs::remove_file(world.path(".config/scalectl/actuators.toml")).expect("bindings");
+}
+
+/// Leaves a target that nobody can read.
+fn blind(world: &World) {
+    std::fs::write(world.fake_dir().join("count"), "").expect("no count");
+}
+
+#[test]
+fn no_failure_denies_what_a_key_has_left() {
+    let mut wrong = Vec::new();
+    for (state, left) in LEFT {
+        let stage = produced(state);
+        for (how, spoil) in [("unbound", unbind as fn(&World)), ("unreadable", blind)] {
+            let world = stage.world.copy();
+            spoil(&world);
+            for command in COMMANDS.into_iter().chain(["replay --all", "reconcile", "scale again"])
+            {
+                let line = match command {
+                    "replay --all" | "reconcile" => command.to_owned(),
+                    "scale again" => SCALE.replace(" --key k1", ""),
+                    other => line(other, state),
+                };
+                let ran = world.copy().json(&line);
+                let (exit, applied) = (ran.code.unwrap_or(-1), ran.at("/applied"));
+                // Of what is over there is nothing to reconcile, and a new wish is another key.
+                let is_over = state.starts_with("verified");
+                let is_of_the_key =
+                    !is_over || !["replay --all", "reconcile", "scale again"].contains(&command);
+                if !is_of_the_key {
+                    continue;
+                }
+                if UNTOUCHED.contains(&exit) || exit == 17 {
+                    wrong.push(format!("{state}, {how} × {command}: exit {exit}"));
+                }
+                // A person's word that it was not applied is what is said then.
+                let is_settled = command.starts_with("settle") && exit == 0;
+                if applied != left && !is_settled && exit != 11 {
+                    wrong.push(format!("{state}, {how} × {command}: {exit}, applied {applied}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_plan_of_a_known_key_ends_as_the_line_itself() {
+    let mut wrong = Vec::new();
+    for (state, exits) in ROWS {
+        let stage = produced(state);
+        let scale = COMMANDS.iter().zip(exits).find(|(command, _)| **command == "scale");
+        let expected = match state {
+            // Only a recorded step finds out what became of it.
+            "started, call dead" => 16,
+            _ => i32::from(scale.expect("a column").1),
+        };
+        let plan = SCALE.replace("scale", "plan").replace(" --no-wait", "");
+        let before = stage.world.fake_log("effects").len();
+        let ran = stage.world.json(&plan);
+        if ran.code != Some(expected) {
+            let code = ran.at("/error/code");
+            wrong.push(format!("{state}: plan {:?} {code}, scale {expected}", ran.code));
+        }
+        if ran.at("/recorded") != "no" || stage.world.fake_log("effects").len() != before {
+            wrong.push(format!("{state}: the plan has done something"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A target that has moved under a wish is told by the plan, too.
+#[test]
+fn a_plan_tells_what_has_moved_since_its_wish() {
+    let stage = stage("", super::ALL, &[], &["service bind web", PUT]);
+    std::fs::write(stage.world.fake_dir().join("count"), "7\n").expect("another count");
+    for line in [SCALE.replace("scale", "plan").replace(" --no-wait", ""), SCALE.to_owned()] {
+        let ran = stage.world.json(&line);
+        assert_eq!((ran.code, ran.at("/error/code").as_str()), (Some(10), Some("target_changed")));
+    }
+}
+
+/// What is found out in passing was not there when the line began, and is not denied by what fails
+/// after it.
+#[test]
+fn a_success_that_was_found_out_is_not_yet_confirmed_where_nothing_can_be_read() {
+    for line in ["replay k1", SCALE] {
+        let stage = stage("", super::ALL, &["unknown"], &[PUT, "actuate k1"]);
+        blind(&stage.world);
+        let ran = stage.world.json(line);
+        assert_eq!(ran.code, Some(19), "{line}: {ran:#?}");
+        assert_eq!(ran.at("/execution/state"), "succeeded", "{line}");
+        assert_eq!(ran.at("/warnings/0/code"), "not_confirmed", "{line}");
+        assert_eq!(ran.at("/recorded"), "yes", "{line}");
+    }
+}
+
+/// Somebody has said of the first attempt that it was not applied, and the second one began from
+/// another count: whatever that one failed by, "unchanged" is not what holds.
+#[test]
+fn a_failure_after_a_wrong_word_of_a_person_is_not_unchanged() {
+    for (word, exit) in [("fail retryable x", 18), ("fail terminal x", 23)] {
+        let lines = ["service bind web", PUT];
+        let mut stage = stage("", "inspect\n", &["unknown", word], &lines);
+        // The call has changed the count, and nobody knows.
+        stage.world.run("actuate k1").exits(16);
+        std::fs::write(stage.world.fake_dir().join("count"), "2\n").expect("a part of it");
+        stage.world.run("settle k1 --not-applied --reason looked").exits(0);
+        stage.world.run("service bind web").exits(0);
+        stage.world.still(super::LATER);
+        let ran = stage.world.json("actuate k1");
+        assert_eq!(ran.code, Some(exit), "{word}: {ran:#?}");
+        assert_eq!(ran.at("/applied"), "partial", "{word}");
+    }
+}
