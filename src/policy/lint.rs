@@ -111,6 +111,24 @@ fn scoped(policy: &CheckedPolicy) -> Result<Vec<Scoped<'_>>, PolicyError> {
 }
 
 fn findings(rules: &[Scoped<'_>]) -> Vec<Finding> {
+    let is_answered =
+        rules.iter().any(|it| it.is_permit() && it.may_be_about(PolicyAction::Approve));
+    let mut found = of_proposals(rules, is_answered);
+    let breaks = |it: &&Scoped<'_>| it.is_permit() && it.names(PolicyAction::BreakGlass);
+    if let Some(first) = rules.iter().find(breaks).filter(|_| !is_answered) {
+        found.push(Finding {
+            code: "nobody_reviews",
+            text: format!(
+                "rule {} lets the glass be broken, and no rule permits approve: nobody could ever \
+                 review it",
+                first.place()
+            ),
+        });
+    }
+    found
+}
+
+fn of_proposals(rules: &[Scoped<'_>], is_answered: bool) -> Vec<Finding> {
     let proposes: Vec<&Scoped<'_>> =
         rules.iter().filter(|it| it.is_permit() && it.names(PolicyAction::Propose)).collect();
     if proposes.is_empty() {
@@ -138,7 +156,7 @@ fn findings(rules: &[Scoped<'_>]) -> Vec<Finding> {
     let Some(first) = useful.first() else {
         return found;
     };
-    if !rules.iter().any(|it| it.is_permit() && it.may_be_about(PolicyAction::Approve)) {
+    if !is_answered {
         found.push(Finding {
             code: "nobody_approves",
             text: format!(
@@ -198,6 +216,7 @@ mod tests {
         let no = rule("forbid", &["scale_down"], "context.desired < 2");
         let left = rule("leave", &["scale_down"], "context.desired < 2");
         let meant = rule("forbid", &["scale_down", "propose"], "context.desired < 2");
+        let glass = rule("permit", &["break_glass"], "true");
         let any = "@id(\"any\") permit (principal, action, resource);\n";
         let told = "@id(\"told\") permit (principal, action, resource is Service) \
                     when { action == Action::\"propose\" };\n";
@@ -221,6 +240,11 @@ mod tests {
             (vec![&ask, &agree, &left], vec![]),
             (vec![&ask, &agree, &meant], vec![]),
             (vec![&any.to_owned(), &no], vec![]),
+            // A glass that nobody could ever review.
+            (vec![&glass], vec!["nobody_reviews"]),
+            (vec![&ask, &glass], vec!["nobody_approves", "nobody_reviews"]),
+            (vec![&glass, &agree], vec![]),
+            (vec![&any.to_owned(), &glass], vec![]),
         ] {
             let text: String = text.into_iter().map(String::as_str).collect();
             let seen: Vec<&str> = found(&text).into_iter().map(|(code, _)| code).collect();
