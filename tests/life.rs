@@ -63,7 +63,8 @@ fn a_backup_is_whole_private_and_takes_no_writes() {
 fn a_backup_replaces_only_a_backup_of_its_own_ledger() {
     let world = World::with_fake();
     backup(&world);
-    world.run("backup --to b.db").exits(10).says("ledger_exists");
+    let ran = world.run("backup --to b.db").exits(10).says("ledger_exists");
+    assert!(ran.stderr.contains("of the same ledger:\n"), "one colon: {ran:#?}");
     world.run("backup --to b.db --force").exits(0);
     world.run("--ledger own.db init").exits(0);
     world.run("backup --force --to own.db").exits(10);
@@ -75,6 +76,19 @@ fn a_backup_replaces_only_a_backup_of_its_own_ledger() {
     std::fs::copy(other.path("b.db"), world.path("o.db")).unwrap();
     world.run("backup --force --to o.db").exits(10).says("another ledger");
     world.run("verify").exits(0);
+}
+
+/// A disk that is not mounted is missed, and not made up.
+#[test]
+fn a_backup_makes_no_folder() {
+    let world = World::with_fake();
+    for flag in ["", " --force"] {
+        let ran = world.json(&format!("backup --to not/mounted/b.db{flag}")).exits(2);
+        assert_eq!(ran.at("/error/code"), "no_folder", "{ran:#?}");
+        assert!(!world.path("not").exists());
+    }
+    std::fs::create_dir(world.path("folder")).unwrap();
+    world.run("backup --to folder/b.db").exits(0);
 }
 
 #[test]

@@ -23,15 +23,15 @@ pub(super) fn advice(
             said("name the file that scalectl backup --to FILE has made")
         }
         (LedgerError::Exists { .. }, ["restore", ..]) => {
-            let hint = "nothing was changed; to put what is there aside, under a dated name:";
+            let hint = "nothing was changed; to put what is there aside, under a dated name";
             (hint.to_owned(), with("--replace"))
         }
         (LedgerError::Exists { .. }, ["backup", ..]) => {
-            let hint = "nothing was changed; to replace an older backup of the same ledger:";
+            let hint = "nothing was changed; to replace an older backup of the same ledger";
             (hint.to_owned(), with("--force"))
         }
         (LedgerError::SideFile { .. }, ["restore", ..]) => {
-            let hint = "it is what is left of a ledger that is not there; to put it aside:";
+            let hint = "it is what is left of a ledger that is not there; to put it aside";
             (hint.to_owned(), with("--replace"))
         }
         (LedgerError::Missing { .. } | LedgerError::SideFile { .. }, _) if error.is_log_alone() => {
