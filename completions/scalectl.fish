@@ -86,7 +86,7 @@ verified\t''
 ready\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l timeout -d 'How long to wait for all of it' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l controller -d 'Who acts; the registered writer by default' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l break-glass -d 'Pass policy, approval and cooldown: under an authorization of that name, or a new one' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l break-glass -d 'Pass policy, approval, cooldown, hold: under an authorization of that name, or a new one' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l incident -d 'The incident that it is for, 1 to 128 characters' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l authorized-for -d 'How long the authorization lasts, at most 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l sign-with -d 'Sign it with this SSH key, by ssh-keygen: a private one, or a public one that the agent has [env: SCALECTL_SIGN_WITH]' -r -F
@@ -715,7 +715,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fi
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "list" -d 'List what waits for an answer'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "show" -d 'Show what is asked, what runs now, and what would be agreed to'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "grant" -d 'Agree: it may be carried out, while the count is what it was asked about'
-complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "deny" -d 'Refuse, for good'
+complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and not __fish_seen_subcommand_from list show grant deny" -f -a "deny" -d 'Refuse, for good: that key never runs. A wish under another key asks anew'
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand approval; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'

@@ -311,6 +311,7 @@ impl App {
             };
             context.applied = super::view::applied(session.effect);
         }
+        context.told = self.provenance().ok().map(|by| (by.actor.to_string(), by.os_user));
         context.verb.clone_from(&self.verb);
         context.line.clone_from(&self.line);
         context.wish.clone_from(&self.wish);

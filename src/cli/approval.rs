@@ -44,7 +44,7 @@ enum Verb {
     Show(NameArgs),
     /// Agree: it may be carried out, while the count is what it was asked about
     Grant(AnswerArgs),
-    /// Refuse, for good
+    /// Refuse, for good: that key never runs. A wish under another key asks anew
     Deny(AnswerArgs),
 }
 
@@ -178,7 +178,7 @@ fn waits(count: usize, app: &App) -> Problem {
     Problem::new("unanswered", Exit::Attention, what)
         .hint("look at each, and answer it, with")
         .run(context.command(&["approval", "show", "APPROVAL"]))
-        .run(context.command(&["approval", "grant", "APPROVAL", "--reason", "WHY"]))
+        .run(context.command(&["approval", "grant", "APPROVAL", "--reason", "TEXT"]))
 }
 
 fn show(args: &NameArgs, app: &mut App) -> Outcome {
@@ -234,9 +234,10 @@ fn show(args: &NameArgs, app: &mut App) -> Outcome {
         ));
     }
     let (evidence, ..) = by.compared(&execution.put_by);
-    let may = if by.is_other_person(&execution.put_by) { "another" } else { "the same" };
+    let may =
+        if by.is_other_person(&execution.put_by) { "another person than" } else { "the same as" };
     Ok(answer.line(format!(
-        "  you are       {}: {may} person than the proposer, by {}",
+        "  you are       {}: {may} the proposer, by {}",
         known_as(&by),
         evidence.as_str()
     )))
@@ -257,6 +258,8 @@ fn answer(args: &AnswerArgs, app: &mut App, grants: bool) -> Outcome {
             "  {name} is accepted; it runs when its command is run again, or by reconcile"
         ))
     } else {
-        answer.line(format!("  {name} is refused, for good"))
+        answer
+            .line(format!("  {name} is refused, for good: its key never runs"))
+            .line("  the same wish under another key, or without one, asks anew".to_owned())
     })
 }

@@ -47,7 +47,14 @@ pub(super) fn until(word: &str, now: Timestamp) -> Result<Timestamp, Fault> {
     let instant = match (word.parse::<Timestamp>(), word.parse::<DurationMs>()) {
         (Ok(instant), _) => instant,
         (Err(_), Ok(duration)) => now.plus(duration),
-        (Err(_), Err(error)) => return Err(refuse(error.to_string())),
+        // Digits with a - between them were meant for a date.
+        (Err(instant), Err(_)) if looks_like_a_date(word) => {
+            return Err(refuse(instant.to_string()));
+        }
+        (Err(_), Err(duration)) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+            return Err(refuse(duration.to_string()));
+        }
+        (Err(_), Err(_)) => return Err(refuse("that is neither how long nor when".to_owned())),
     };
     if instant <= now {
         return Err(refuse("that is over".to_owned()));
@@ -56,6 +63,12 @@ pub(super) fn until(word: &str, now: Timestamp) -> Result<Timestamp, Fault> {
         return Err(refuse(format!("that is more than {UNTIL_MAX} from now")));
     }
     Ok(instant)
+}
+
+fn looks_like_a_date(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.by_ref().take(4).filter(char::is_ascii_digit).count() == 4
+        && letters.next() == Some('-')
 }
 
 /// The furthest end that a person may set: a month. What lasts longer is a setting.
@@ -71,6 +84,26 @@ pub(super) fn may_resume(matches: &ArgMatches) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_that_is_none_is_told_for_what_it_was_meant() {
+        let now = "2026-01-01T00:00:00Z".parse().expect("an instant");
+        let said = |word: &str| match until(word, now) {
+            Err(Fault::Problem(problem)) => problem.message,
+            other => panic!("{word}: {other:?}"),
+        };
+        assert!(
+            said("2026-13-01T00:00:00Z").contains("instant"),
+            "{}",
+            said("2026-13-01T00:00:00Z")
+        );
+        for word in ["tomorrow", "", "noon", "-2h"] {
+            assert_eq!(said(word), format!("--until {word}: that is neither how long nor when"));
+        }
+        assert!(said("60").contains("60 what?"), "{}", said("60"));
+        assert!(said("2026-01-13").contains("instant"), "{}", said("2026-01-13"));
+        assert_eq!(said("2025-12-31T00:00:00Z"), "--until 2025-12-31T00:00:00Z: that is over");
+    }
 
     #[test]
     fn a_number_is_digits_alone() {

@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::scale::wish_of;
 use super::sign::SignArgs;
 use super::table::{Cell, Column, Table, Tone};
+use super::upon::over_text;
 use crate::domain::count::number;
 use crate::domain::id::{AuthorizationId, Replicas};
 use crate::domain::scale::consent::{AUTHORIZATION_MAX, Incident, Unauthorized};
@@ -130,8 +131,14 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             let reason = why.detail(app)?;
             let changed = revoke(app.session()?, &id, &reason)?;
             let already = if changed { "" } else { " already" };
-            let line = format!("{id} is taken back{already}");
-            Ok(changed_answer(&id, changed).line(line))
+            let answer = changed_answer(&id, changed).line(format!("{id} is taken back{already}"));
+            let uses = told_of(app.session()?, &id)?.glass.uses.len();
+            if uses == 0 {
+                return Ok(answer);
+            }
+            let uses = number(uses, "wish was", "wishes were");
+            let text = format!("{uses} carried out under it before: that stands, and is reviewed");
+            Ok(answer.line(format!("  {text}")))
         }
         Verb::Review { id, why, sign } => {
             let reason = why.detail(app)?;
@@ -202,7 +209,7 @@ fn shown(answer: Answer, told: &Told, now: Timestamp) -> Answer {
     let from = it.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let over = glass.over(now);
     let state =
-        over.map_or_else(|| format!("open until {}", it.until), |why| why.as_str().to_owned());
+        over.map_or_else(|| format!("open until {}", it.until), |why| over_text(glass, why));
     let mut answer = answer
         .whole_noun("authorization", view_of(told, now))
         .name(it.authorization_id.as_str())
@@ -293,7 +300,7 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
                 "review",
                 "ID",
                 "--reason",
-                "WHY",
+                "TEXT",
             ])),
         ),
     };
@@ -304,8 +311,8 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         let state = match glass.over(now) {
             _ if told.review.is_some() => "reviewed",
             None => "open",
+            Some(_) if !glass.uses.is_empty() => "used",
             Some(Unauthorized::Revoked) => "revoked",
-            Some(Unauthorized::UsedUp) => "used",
             Some(_) => "expired",
         };
         table.row([

@@ -12,7 +12,7 @@ use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::ProblemContext;
-use super::{plan, upon, view};
+use super::{plan, unwell, upon, view};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
@@ -217,9 +217,7 @@ fn known(
     if let Phase::RecoveryPending { pending } = &execution.phase {
         let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
         known.push(("unknown", super::problem::why_text(pending.why).to_owned()));
-        if pending.detail.as_str() != pending.why.as_str() {
-            known.push(("detail", pending.detail.as_str().to_owned()));
-        }
+        known.extend(unwell::detail_of(pending).map(|detail| ("detail", detail.to_owned())));
         known.push((
             "applied",
             if pending.fenced { "fenced: nothing comes late" } else { "perhaps" }.to_owned(),

@@ -198,7 +198,8 @@ fn of_host(error: &HostError, context: &ProblemContext) -> Problem {
         .again(context)
 }
 
-fn cut(line: &str) -> String {
+/// A line of somebody else, as far as an error shows it.
+pub(super) fn cut(line: &str) -> String {
     line.chars().take(200).collect()
 }
 

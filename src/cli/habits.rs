@@ -6,7 +6,7 @@ use super::NOUNS;
 use crate::domain::id::ServiceName;
 
 /// Where a person says why.
-const WHY: [&str; 2] = ["--reason", "WHY"];
+const WHY: [&str; 2] = ["--reason", "TEXT"];
 
 /// A hint, and the line that it introduces.
 pub(super) type Suggestion = (String, Vec<String>);
@@ -183,11 +183,11 @@ fn listed<'s>(rest: &[&str], subject: Option<&'s str>) -> (&'static str, Vec<&'s
         let noun = word.strip_suffix('s').unwrap_or(word);
         ["service", "intent", "approval", "actuator", "hold"].into_iter().find(|it| *it == noun)
     });
-    let line = match (noun, subject) {
-        (Some(noun), _) => vec![noun, "list"],
-        (None, subject) => with("status", subject),
-    };
-    ("they are listed by", line)
+    match (noun, subject) {
+        (Some(noun), _) => ("those of this ledger are listed by", vec![noun, "list"]),
+        (None, Some(name)) => ("how it stands is told by", vec!["status", name]),
+        (None, None) => ("how all services stand is told by", vec!["status"]),
+    }
 }
 
 /// The name in `web`, `deployment/web`, `web=3`; none in words of kubectl's kinds and in flags.
@@ -250,15 +250,15 @@ mod tests {
             ("x rollout undo deployment/web", "scalectl log web"),
             ("x logs web", "scalectl log web"),
             ("x apply -f web.json", "scalectl intent put --file web.json"),
-            ("x apply", "scalectl scale SERVICE=N --reason WHY"),
-            ("x set web=3", "scalectl scale web=3 --reason WHY"),
-            ("x approve a-0123456789", "scalectl approval grant a-0123456789 --reason WHY"),
-            ("x deny web@4", "scalectl approval deny web@4 --reason WHY"),
-            ("x lock web", "scalectl hold set web --until 2h --reason WHY"),
-            ("x resume web", "scalectl hold lift web --reason WHY"),
-            ("x pin web=4", "scalectl override set web=4 --until 2h --reason WHY"),
-            ("x unpin web", "scalectl override clear web --reason WHY"),
-            ("x delete web", "scalectl service retire web --reason WHY"),
+            ("x apply", "scalectl scale SERVICE=N --reason TEXT"),
+            ("x set web=3", "scalectl scale web=3 --reason TEXT"),
+            ("x approve a-0123456789", "scalectl approval grant a-0123456789 --reason TEXT"),
+            ("x deny web@4", "scalectl approval deny web@4 --reason TEXT"),
+            ("x lock web", "scalectl hold set web --until 2h --reason TEXT"),
+            ("x resume web", "scalectl hold lift web --reason TEXT"),
+            ("x pin web=4", "scalectl override set web=4 --until 2h --reason TEXT"),
+            ("x unpin web", "scalectl override clear web --reason TEXT"),
+            ("x delete web", "scalectl service retire web --reason TEXT"),
             ("x edit web", "scalectl service put web"),
             ("x cancel k1", "scalectl intent withdraw k1"),
             ("x retry k1", "scalectl replay k1"),
@@ -307,8 +307,8 @@ mod tests {
     #[test]
     fn a_count_as_kubectl_takes_it_is_put_into_our_form() {
         for (typed, meant) in [
-            ("x scale web --replicas 5", Some("scalectl scale web=5 --reason WHY")),
-            ("x scale --replicas=5 deployment/web", Some("scalectl scale web=5 --reason WHY")),
+            ("x scale web --replicas 5", Some("scalectl scale web=5 --reason TEXT")),
+            ("x scale --replicas=5 deployment/web", Some("scalectl scale web=5 --reason TEXT")),
             (
                 "x -o json scale web --replicas=5 --reason x",
                 Some("scalectl -o json scale web=5 --reason x"),

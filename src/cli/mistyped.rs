@@ -122,6 +122,15 @@ impl App {
             return Problem { next: vec![line], ..problem }
                 .hint(format!("{word} is a service; its newest wish is meant by"));
         }
+        let problem = match nearest(&word, names) {
+            Some(name) => problem.fact("did you mean", name),
+            None => problem,
+        };
+        if self.verb.first().is_some_and(|verb| verb == "approval") {
+            let all = self.problem_context().command(&["approval", "list", "--all"]);
+            return Problem { next: vec![all], ..problem }
+                .hint("fix the name or the ledger; what was ever asked is listed by");
+        }
         problem
     }
 }

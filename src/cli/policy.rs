@@ -14,7 +14,6 @@ use super::fault::Fault;
 use super::hold::Why;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
-use super::passwd::os_user;
 use super::problem::Problem;
 use super::record::read_bounded;
 use super::scale::wish_of;
@@ -297,8 +296,7 @@ fn asked_about(question: &Question, current: Option<Replicas>) -> String {
 }
 
 fn print_template(args: &TemplateArgs, app: &App) -> Outcome {
-    let user = os_user(rustix::process::getuid().as_raw());
-    let templates = template::templates(&user);
+    let templates = template::templates(&app.provenance()?.os_user);
     let Some(name) = &args.name else {
         let mut table = Table::new([Column::left("NAME"), Column::left("FOR").shrinks()]);
         let mut answer = Answer::ok();

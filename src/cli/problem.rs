@@ -52,6 +52,8 @@ pub struct ProblemContext {
     pub wish: Option<String>,
     /// How the ledger was chosen, for `not_found`.
     pub ledger: Option<String>,
+    /// Who is told, where that is known: the name that they act under, and the user of the system.
+    pub told: Option<(String, String)>,
     /// What this command has recorded so far.
     pub recorded: Recorded,
     /// What this command has done to the target so far.
@@ -68,6 +70,7 @@ impl ProblemContext {
             line: Vec::new(),
             wish: None,
             ledger: None,
+            told: None,
             recorded: Recorded::No,
             applied: Applied::No,
         }
@@ -215,16 +218,18 @@ impl Problem {
         .run(context.command(&["log", "--command", command.as_str()]))
     }
 
-    /// 24: this host has no command for an actuator.
+    /// 24: this user has bound no command for an actuator on this host.
     pub fn actuator_not_bound(context: &ProblemContext, name: &ActuatorName) -> Self {
-        let what = format!("this host has no command for actuator {name}");
+        let user = context.told.as_ref().map_or("this user", |(_, user)| user.as_str());
+        let what = format!("actuator {name} has no command of {user} on this host");
         Self::new("actuator_not_bound", Exit::NotFound, what)
             .applied(context)
-            .hint(format!(
-                "bind the command that reaches the same target from this host (actuator bind \
-                 {name} -- COMMAND); what it must be able to do is shown by"
-            ))
+            .hint(
+                "each user binds their own: what it must be able to do is shown by the first; bind \
+                 the command that reaches the same target with the second",
+            )
             .run(context.command(&["actuator", "show", name.as_str()]))
+            .run(context.command(&["actuator", "bind", name.as_str(), "--", "COMMAND"]))
     }
 
     /// 10: the command of an actuator is not what was bound on this host.

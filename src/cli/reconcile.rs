@@ -114,11 +114,10 @@ fn for_a_person(report: &Report, app: &App) -> Problem {
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let text = format!("{name} is unknown, and neither time nor its actuator can tell");
     Problem::new("attention", Exit::Attention, text)
-        .hint(format!(
-            "look at the target, then say what became of it (settle {key} --applied, or \
-             --not-applied, with --reason TEXT); what is known is told by"
-        ))
+        .hint("what is known is told by the first; look at the target, then say what became of it")
         .run(c.command(&["explain", key]))
+        .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
+        .run(c.command(&["settle", key, "--not-applied", "--reason", "TEXT"]))
 }
 
 fn answer_of(done: Reconciled, app: &App) -> Answer {

@@ -4,6 +4,7 @@
 
 use super::app::App;
 use super::exit::Exit;
+use super::fault::cut;
 use super::problem::{Problem, ProblemContext, why_text};
 use super::view::newer_than;
 use crate::domain::count::counted;
@@ -47,14 +48,14 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
             let budget = execution.intent.wish.retry_policy.max_attempts;
             let text = format!("{what} failed, and may be tried again at {retry_at}");
             let problem = Problem::new("retry_later", exit, text)
-                .fact("attempt", format!("{} of {budget}", execution.attempts))
+                .fact("attempt", format!("{} of {budget}, the next is free", execution.attempts))
                 .retry_at(&c, Some(*retry_at));
             // Only what makes the next attempt is worth the same line again.
             let again = c.verb.first().is_some_and(|v| ["actuate", "scale"].contains(&v.as_str()));
             let problem = if again {
                 problem.hint("run this same line again then, or let what is due be done by")
             } else {
-                problem.hint("let it be tried again then with")
+                problem.hint("run the line that wished it again then, or let it be tried by")
             };
             let problem = problem.run(c.command(&["replay", key]));
             if again { problem.again(&c) } else { problem }
@@ -75,7 +76,10 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
         }
         (Exit::Denied, Phase::Rejected) => {
             Problem::new("rejected", exit, format!("{name} was not approved"))
-                .hint("look at what was asked with")
+                .hint(
+                    "its key never runs; a wish under another key asks anew. Who refused it, and \
+                     why, is told by",
+                )
                 .run(c.command(&["explain", key]))
         }
         (exit, phase) => Problem::new("not_done", exit, format!("{name} is {}", phase.as_str()))
@@ -140,7 +144,7 @@ fn proposed(
         .fact("open", format!("until {until}"))
         .hint("a colleague looks at it and answers it, then run this same line again")
         .run(c.command(&["approval", "show", id.as_str()]))
-        .run(c.command(&["approval", "grant", id.as_str(), "--reason", "WHY"]))
+        .run(c.command(&["approval", "grant", id.as_str(), "--reason", "TEXT"]))
         .again(c)
 }
 
@@ -247,9 +251,9 @@ fn unknown(
     let text = format!("nobody knows what became of attempt {} of {what}", pending.call.attempt);
     let problem =
         Problem::new("outcome_unknown", Exit::Unknown, text).fact("why", why_text(pending.why));
-    let problem = match pending.detail.as_str() {
-        detail if detail.is_empty() || detail == pending.why.as_str() => problem,
-        detail => problem.fact("detail", detail.to_owned()),
+    let problem = match detail_of(pending) {
+        Some(detail) => problem.fact("detail", detail),
+        None => problem,
     };
     let problem = if until > c.now && !pending.fenced {
         problem
@@ -262,16 +266,19 @@ fn unknown(
     let problem = problem.fact("blocked", blocked);
     let problem = if execution.intent.terms.on_unknown == OnUnknown::Halt {
         problem
-            .hint(format!(
-                "never use a new key; look at the target, then say what became of it (settle {key} \
-                 --applied, or --not-applied, with --reason TEXT); what is known is told by"
-            ))
+            .hint(
+                "never use a new key; what is known is told by the first; look at the target, then \
+                 say what became of it",
+            )
             .run(c.command(&["explain", key]))
+            .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
+            .run(c.command(&["settle", key, "--not-applied", "--reason", "TEXT"]))
     } else if until > c.now && !pending.fenced {
         let left = until.since(c.now);
         problem
             .hint(format!(
-                "never use a new key; this finds out, without a blind second call (quiet in {left})"
+                "never use a new key; this finds out, without a blind second call (quiet in {left} \
+                 at the latest)"
             ))
             .run(c.command(&["replay", key, "--wait"]))
     } else {
@@ -279,10 +286,21 @@ fn unknown(
             .hint("never use a new key; this finds out, without a blind second call")
             .run(c.command(&["replay", key]))
     };
-    if app.opened().is_some_and(|s| s.kept_stderr(pending.call.call_id.as_str()).is_some()) {
-        return problem.run(c.command(&["attempt", "show", key, "--stderr"]));
-    }
-    problem
+    let kept = app.opened().and_then(|it| it.kept_stderr(pending.call.call_id.as_str()));
+    let Some(kept) = kept else { return problem };
+    let first = kept.lines().find(|line| !line.trim().is_empty());
+    let problem = match first {
+        Some(line) => problem.fact("stderr", format!("{:?}", cut(line))),
+        None => problem,
+    };
+    problem.run(c.command(&["attempt", "show", key, "--stderr"]))
+}
+
+/// What is known beside why nobody knows, which is said already.
+pub(super) fn detail_of(pending: &Pending) -> Option<&str> {
+    let (why, detail) = (pending.why.as_str(), pending.detail.as_str());
+    let more = detail.strip_prefix(why).map_or(detail, |rest| rest.trim_start_matches(": "));
+    Some(more).filter(|more| !more.is_empty())
 }
 
 /// A stale success is not a success (journeys, text 10).
@@ -320,7 +338,7 @@ fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
     let key = format!("{}-again", execution.key());
     match key.parse::<ExecutionKey>() {
         Ok(key) => {
-            let words = ["scale", &wish, "--key", key.as_str(), "--reason", "WHY"];
+            let words = ["scale", &wish, "--key", key.as_str(), "--reason", "TEXT"];
             problem.run(c.command(&words))
         }
         // A key that is as long as may be leaves no room.

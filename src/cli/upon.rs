@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::escape::shell_line;
 use super::problem::ProblemContext;
+use crate::domain::count::number;
 use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::authority::Authority;
-use crate::domain::scale::consent::OpenAuthorization;
+use crate::domain::scale::consent::{OpenAuthorization, Unauthorized};
 use crate::domain::scale::cooldown::CooldownStatus;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::service::{RegisteredMode, Registration};
@@ -22,7 +23,7 @@ use crate::ops::cooldown::cooldown;
 use crate::ops::{OpError, Session};
 
 /// Where a person says why.
-const WHY: &str = "WHY";
+const WHY: &str = "TEXT";
 
 /// One fact: a label, what is so, and a line that changes or answers it.
 pub(super) struct Fact {
@@ -95,8 +96,12 @@ pub(super) fn settled(registration: &Registration) -> Option<String> {
     signal.or_else(|| registration.declared_replicas.map(|it| format!("declared {it}")))
 }
 
-/// The same in a sentence, with what changes it.
-pub(super) fn keeping(registration: &Registration, c: &ProblemContext) -> Fact {
+/// The same in a sentence, with what changes it; what a person has laid upon it comes first.
+pub(super) fn keeping(
+    registration: &Registration,
+    authority: Option<&Authority>,
+    c: &ProblemContext,
+) -> Fact {
     let service = registration.service.as_str();
     let is_external =
         matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda);
@@ -106,21 +111,31 @@ pub(super) fn keeping(registration: &Registration, c: &ProblemContext) -> Fact {
         let words = ["service", "mode", service, "native", "--reason", WHY];
         return Fact::new("count kept", text).run(c, &words);
     }
-    match (&registration.scaling, registration.declared_replicas) {
-        (Some(scaling), _) => Fact::new(
-            "count kept",
-            format!(
-                "by a signal, {} {} for each replica: autoscale wishes, reconcile carries out",
-                scaling.target, scaling.signal.name
-            ),
+    let (setting, usual) = match (&registration.scaling, registration.declared_replicas) {
+        (Some(scaling), _) => (
+            format!("by a signal, {} {} for each replica", scaling.target, scaling.signal.name),
+            "autoscale wishes, reconcile carries out".to_owned(),
         ),
-        (None, Some(declared)) => Fact::new(
-            "count kept",
-            format!("static, {declared} declared: reconcile brings it back to {declared}"),
-        )
-        .run(c, &["service", "put", service, "--replicas", "none"]),
-        (None, None) => Fact::new("count kept", "static, none declared: only a wish moves it"),
+        (None, Some(declared)) => (
+            format!("static, {declared} declared"),
+            format!("reconcile brings it back to {declared}"),
+        ),
+        (None, None) => ("static, none declared".to_owned(), "only a wish moves it".to_owned()),
+    };
+    let held = authority.and_then(|it| it.hold_at(c.now));
+    let pinned = authority.and_then(|it| it.pinned_at(c.now));
+    let rule = match (held, pinned) {
+        (Some(_), _) => "while it is held, nothing but a broken glass moves it".to_owned(),
+        (None, Some(pinned)) => {
+            format!("while it is pinned, reconcile brings it back to {}", pinned.replicas)
+        }
+        (None, None) => usual,
+    };
+    let fact = Fact::new("count kept", format!("{setting}: {rule}"));
+    if registration.scaling.is_none() && registration.declared_replicas.is_some() {
+        return fact.run(c, &["service", "put", service, "--replicas", "none"]);
     }
+    fact
 }
 
 /// What people have laid upon a service, the newest ways to end it beside it.
@@ -155,7 +170,7 @@ pub(super) fn broken(glass: &OpenAuthorization, c: &ProblemContext) -> Fact {
     let id = it.authorization_id.as_str();
     let state = match glass.over(c.now) {
         None => format!("open until {}", it.until),
-        Some(why) => format!("{}, and nobody has reviewed it", why.as_str()),
+        Some(why) => format!("{}, and nobody has reviewed it", over_text(glass, why)),
     };
     let text = format!(
         "{id} for {} by {} [{}], {state}: {}",
@@ -169,6 +184,15 @@ pub(super) fn broken(glass: &OpenAuthorization, c: &ProblemContext) -> Fact {
         None => fact.run(c, &["break-glass", "show", id]),
         Some(_) => fact.run(c, &["break-glass", "review", id, "--reason", WHY]),
     }
+}
+
+/// Why nothing more may be done under an authorization, and whether something was before that.
+pub(super) fn over_text(glass: &OpenAuthorization, why: Unauthorized) -> String {
+    let uses = glass.uses.len();
+    if uses > 0 && matches!(why, Unauthorized::Revoked | Unauthorized::Expired) {
+        return format!("{}, after {}", why.as_str(), number(uses, "use", "uses"));
+    }
+    why.as_str().to_owned()
 }
 
 /// How long the last change still cools; none where it does not.
@@ -250,7 +274,8 @@ pub(super) fn all(
     head: &ServiceHead,
     c: &ProblemContext,
 ) -> Result<Vec<Fact>, OpError> {
-    let mut facts: Vec<Fact> = head.registration.iter().map(|it| keeping(it, c)).collect();
+    let mut facts: Vec<Fact> =
+        head.registration.iter().map(|it| keeping(it, Some(&head.authority), c)).collect();
     facts.extend(laid(service, head, c));
     facts.extend(cooling(session, service, c)?);
     facts.extend(last_tick(session, service, head, c)?);

@@ -224,7 +224,11 @@ fn in_use(workload: &WorkloadId, service: &str) -> OpError {
             "a check scales its workload up, down and to nothing, and {workload} is the target of \
              service {service}"
         ),
-        hint: Some("name a workload that nobody uses with --workload".to_owned()),
+        hint: Some(
+            "name a workload that nobody uses with --workload; where every name is the same \
+             target, check the actuator in a ledger of its own, on a target of its own"
+                .to_owned(),
+        ),
     }
 }
 

@@ -87,7 +87,7 @@ fn lockout() -> OpError {
         code: "policy_lockout",
         message: LOCKOUT.to_owned(),
         hint: Some(
-            "permit set_policy on the ledger to somebody, or say --allow-lockout: then whoever the \
+            "permit set_policy on the ledger to you, or say --allow-lockout: then whoever the \
              policy permits it to can replace it, and nobody else"
                 .to_owned(),
         ),

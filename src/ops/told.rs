@@ -42,7 +42,7 @@ pub(super) fn of_wish(
     if let Some(pinned) = ended {
         let text = format!(
             "this ends the override of {service}, {} until {} by {}; the new count is pinned with: \
-             scalectl override set {service}={desired} --until {} --reason WHY",
+             scalectl override set {service}={desired} --until {} --reason TEXT",
             pinned.replicas, pinned.until, pinned.actor, pinned.until
         );
         told.push(Notice { code: "override_ended", text });
@@ -56,7 +56,7 @@ pub(super) fn of_wish(
 
 fn moved_by_a_tick(registration: &Registration, desired: Replicas) -> Option<Notice> {
     let service = &registration.service;
-    let pin = format!("scalectl override set {service}={desired} --until 8h --reason WHY");
+    let pin = format!("scalectl override set {service}={desired} --until 8h --reason TEXT");
     let text = match (&registration.scaling, registration.declared_replicas) {
         (Some(scaling), _) => format!(
             "{service} is scaled by its signal {}: the next autoscale may wish another count; to \

@@ -77,6 +77,13 @@ fn a_name_that_is_nearly_one_is_named() {
     world.run("policy template lokal").exits(24).says("did you mean  local");
     let ran = world.run("scale db=1 --reason x").exits(24);
     assert!(!ran.stderr.contains("did you mean"), "{ran:#?}");
+    // Also where a key could be meant.
+    for line in ["explain wbe", "intent show wbe", "approval show wbe"] {
+        world.run(line).exits(24).says("did you mean  web");
+    }
+    let ran = world.json("approval show nope").exits(24);
+    assert_eq!(next(&ran)[0][1..].join(" "), "approval list --all", "{ran:#?}");
+    pasted(&world, &ran, 0).exits(0);
     // A service where a key is asked for.
     world.run("intent put web --replicas 4 --reason x --key k").exits(0);
     for line in ["attempt show web", "intent show web", "lease show web"] {
@@ -172,10 +179,52 @@ fn a_policy_that_locks_its_maker_out_must_be_meant() {
     let before = world.json("policy show").exits(0).at("/policy/digest");
     let ran = world.json("policy put narrow.cedar --reason x").exits(2);
     assert_eq!(ran.at("/error/code"), "policy_lockout");
+    assert!(ran.stderr.contains("permit set_policy on the ledger to you"), "{ran:#?}");
     assert_eq!(world.json("policy show").exits(0).at("/policy/digest"), before);
     let ran = world.json("policy put narrow.cedar --reason x --allow-lockout").exits(0);
     assert_eq!(ran.at("/warnings/0/code"), "policy_lockout");
     world.run("policy put all.cedar --reason x").exits(12);
+}
+
+/// What other tools call get is a question about one, about some, or about all.
+#[test]
+fn a_hint_for_another_tools_word_says_what_its_line_tells() {
+    let world = World::with_fake();
+    for (line, hint) in [
+        ("get web", "how it stands is told by"),
+        ("get", "how all services stand is told by"),
+        ("ls services", "those of this ledger are listed by"),
+    ] {
+        assert_eq!(world.json(line).exits(2).at("/error/hint"), hint, "{line}");
+    }
+}
+
+/// Whoever holds a service is told so; whoever does not asks.
+#[test]
+fn a_hold_of_ones_own_is_ended_by_oneself() {
+    let mut world = World::with_fake();
+    world.run("hold set web --until 2h --reason mine").exits(0);
+    let hint = |world: &World| world.json("scale web=3 --reason r").exits(12).at("/error/hint");
+    assert!(hint(&world).as_str().unwrap().starts_with("it is your own"));
+    world.set("SCALECTL_ACTOR", "somebody-else");
+    assert!(hint(&world).as_str().unwrap().starts_with("ask them"));
+}
+
+/// A rule that rests on the user of the system says the same to whoever pastes the line.
+#[test]
+fn what_a_denial_suggests_asks_for_the_same_person() {
+    let mut world = World::with_fake();
+    let rules = "@id(\"a\") permit(principal, action, resource) when { context has os_user && \
+                 context.os_user != \"eve\" };\n";
+    world.write("rules.cedar", rules);
+    world.run("policy put rules.cedar --reason r").exits(0);
+    let me = world.json("scale web=3 --dry-run --reason r").exits(0);
+    assert_eq!(me.at("/ok"), true);
+    world.be("eve:1009");
+    let ran = world.json("scale web=3 --reason r").exits(12);
+    world.be("adam:1010");
+    let answer = pasted(&world, &ran, 0);
+    assert_eq!(answer.code, Some(12), "{answer:#?}");
 }
 
 #[test]

@@ -24,8 +24,8 @@ fn what_is_laid_upon_a_service_is_told_with_the_line_that_ends_it() {
     assert_eq!(status.at("/services/0/override/replicas"), 4);
     let shown = world.run("status").exits(0).stdout;
     for line in [
-        "scalectl hold lift web --reason WHY",
-        "scalectl override clear web --reason WHY",
+        "scalectl hold lift web --reason TEXT",
+        "scalectl override clear web --reason TEXT",
         ": upgrade",
         ": sale",
     ] {
@@ -39,22 +39,58 @@ fn what_is_laid_upon_a_service_is_told_with_the_line_that_ends_it() {
         let ran = world.json(line).exits(0);
         let (text, next) = fact(&ran, pointer, "held");
         assert!(text.starts_with("until ") && text.ends_with(": upgrade"), "{text}");
-        assert_eq!(next, "scalectl hold lift web --reason WHY");
+        assert_eq!(next, "scalectl hold lift web --reason TEXT");
         let (text, next) = fact(&ran, pointer, "pinned");
         assert!(text.starts_with("at 4 until ") && text.ends_with(": sale"), "{text}");
-        assert_eq!(next, "scalectl override clear web --reason WHY");
+        assert_eq!(next, "scalectl override clear web --reason TEXT");
         let (text, _) = fact(&ran, pointer, "count kept");
-        assert_eq!(text, "static, none declared: only a wish moves it");
+        let held = "while it is held, nothing but a broken glass moves it";
+        assert_eq!(text, format!("static, none declared: {held}"));
         // For people the same.
         let shown = world.run(line).exits(0).stdout;
-        assert!(shown.contains("→ scalectl hold lift web --reason WHY"), "{shown}");
+        assert!(shown.contains("→ scalectl hold lift web --reason TEXT"), "{shown}");
     }
     let explained = world.json("explain web").exits(0);
     assert!(explained.stdout.contains("override set: a person has pinned"), "{explained:#?}");
     // The lines do what they say.
-    world.run("hold lift web --reason WHY").exits(0);
-    world.run("override clear web --reason WHY").exits(0);
+    world.run("hold lift web --reason TEXT").exits(0);
+    let kept = |world: &World| fact(&world.json("explain web").exits(0), "/facts", "count kept").0;
+    let pinned = "while it is pinned, reconcile brings it back to 4";
+    assert_eq!(kept(&world), format!("static, none declared: {pinned}"));
+    world.run("override clear web --reason TEXT").exits(0);
     assert_eq!(world.json("status").at("/services/0/kept"), serde_json::Value::Null);
+    assert_eq!(kept(&world), "static, none declared: only a wish moves it");
+}
+
+/// Taken back after its use, it is still told as used: somebody has to look at what was done.
+#[test]
+fn a_used_glass_that_is_taken_back_is_still_a_used_one() {
+    let world = two_persons(World::new());
+    let glass = "--break-glass --incident I-1 --yes --current-replicas 5";
+    world.run(&format!("scale web=7 {glass} --reason r --timeout 20s")).exits(0);
+    let id = world.run("break-glass list -o name").exits(0).stdout.trim().to_owned();
+    let line = format!("break-glass revoke {id} --reason r");
+    for (line, said) in [
+        (line.as_str(), "1 wish was carried out under it before"),
+        (line.as_str(), "1 wish was carried out under it before"),
+        ("status web", "it was taken back, after 1 use"),
+        (&format!("break-glass show {id}"), "it was taken back, after 1 use"),
+    ] {
+        let ran = world.run(line).exits(0);
+        assert!(ran.stdout.contains(said), "{ran:#?}");
+    }
+    let listed = world.run("break-glass list").exits(0).stdout;
+    let row = listed.lines().find(|line| line.starts_with(&id)).unwrap();
+    assert!(row.contains(" used "), "{listed}");
+    // One that nobody has used is only taken back.
+    world.run("break-glass authorize web=8 --incident I-2 --reason r").exits(0);
+    let ids = world.run("break-glass list -o name").exits(0).stdout;
+    let unused = ids.lines().find(|it| *it != id).unwrap();
+    let ran = world.run(&format!("break-glass revoke {unused} --reason r")).exits(0);
+    assert!(!ran.stdout.contains("carried out"), "{ran:#?}");
+    let listed = world.run("break-glass list").exits(0).stdout;
+    let row = listed.lines().find(|line| line.starts_with(unused)).unwrap();
+    assert!(row.contains(" revoked "), "{listed}");
 }
 
 #[test]
@@ -144,7 +180,7 @@ fn broken_glass_that_is_over_needs_a_person_until_it_is_reviewed() {
         text.contains("for 2 by ci [INC-1], it was taken back, and nobody has reviewed it: queue"),
         "{text}"
     );
-    assert_eq!(next, format!("scalectl break-glass review {id} --reason WHY"));
+    assert_eq!(next, format!("scalectl break-glass review {id} --reason TEXT"));
     world.be("ops2:1002");
     world.run(&format!("break-glass review {id} --reason seen")).exits(0);
     world.run("status --check").exits(0);
@@ -185,7 +221,7 @@ fn what_is_to_be_typed_is_for_the_ledger_that_was_asked() {
     world.run("hold set web --until 2h --reason r").exits(0);
     let ledger = world.json("status").at("/ledger/name").as_str().unwrap().to_owned();
     let status = world.run(&format!("--ledger {ledger} status")).exits(0).stdout;
-    for line in ["actuate web@1", "hold lift web --reason WHY"] {
+    for line in ["actuate web@1", "hold lift web --reason TEXT"] {
         assert!(status.contains(&format!("scalectl --ledger {ledger} {line}")), "{status}");
     }
     let explained = world.run(&format!("--ledger {ledger} explain web")).exits(0).stdout;

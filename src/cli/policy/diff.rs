@@ -35,7 +35,12 @@ pub(super) fn diff(args: &DiffArgs, app: &mut App) -> Outcome {
         let mut put = vec!["policy".to_owned(), "put".to_owned()];
         put.extend(args.files.iter().map(|file| file.display().to_string()));
         let before = found.before.map_or_else(String::new, |digest| digest.to_string());
-        put.extend(["--expect-digest".to_owned(), before, "--reason".to_owned(), "WHY".to_owned()]);
+        put.extend([
+            "--expect-digest".to_owned(),
+            before,
+            "--reason".to_owned(),
+            "TEXT".to_owned(),
+        ]);
         let words: Vec<&str> = put.iter().map(String::as_str).collect();
         let what = format!(
             "it is not the policy that holds: {}, and {} of the last {}",

@@ -86,7 +86,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             .values(*registered, *submitted)
             .hint("make the record for the registered mode, or hand the count over with the second")
             .run(c.command(&["service", "show", service.as_str()]))
-            .run(c.command(&["service", "mode", service.as_str(), submitted, "--reason", "WHY"])),
+            .run(c.command(&["service", "mode", service.as_str(), submitted, "--reason", "TEXT"])),
         Rejection::TargetChanged { service, part, expected, actual, .. } => {
             facts::target_changed(p, c, service, *part, expected, actual)
         }

@@ -3,10 +3,11 @@
 use super::rejection::at;
 use super::{Problem, ProblemContext};
 use crate::domain::id::{AuthorizationId, ServiceName};
+use crate::domain::scale::authority::Hold;
 use crate::domain::scale::rejection::Rejection;
 
 /// Where a person says why.
-const SAY_WHY: &str = "WHY";
+const SAY_WHY: &str = "TEXT";
 
 /// The rows of those refusals; any other is left as it is.
 pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
@@ -26,11 +27,7 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             .run(c.command(&["approval", "show", &at(service, *revision)]))
             .run(c.command(&["approval", "grant", &at(service, *revision), "--reason", SAY_WHY]))
             .again(c),
-        Rejection::OnHold { service, hold } => p
-            .fact("since", format!("{} ago", c.now.since(hold.set_at)))
-            .fact("left", hold.until.since(c.now).to_string())
-            .hint("ask them, or break the glass (--break-glass --incident ID); they end it with")
-            .run(c.command(&["hold", "lift", service.as_str(), "--reason", SAY_WHY])),
+        Rejection::OnHold { service, hold } => on_hold(p, service, hold, c),
         Rejection::SamePerson { service, revision, .. } => p
             .hint("another key, database role or OS user must answer it; what is asked is shown by")
             .run(c.command(&["approval", "show", &at(service, *revision)])),
@@ -78,10 +75,23 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
 fn another_count(p: Problem, c: &ProblemContext, name: &str, has_started: bool) -> Problem {
     let p = p.hint("that was another count: wish anew under a new key; end this one with");
     if has_started {
-        p.run(c.command(&["intent", "abandon", name, "--reason", "TEXT"]))
+        p.run(c.command(&["intent", "abandon", name, "--reason", SAY_WHY]))
     } else {
         p.run(c.command(&["intent", "withdraw", name]))
     }
+}
+
+/// Whose hold it is, it is ended by; anybody else asks them.
+fn on_hold(p: Problem, service: &ServiceName, hold: &Hold, c: &ProblemContext) -> Problem {
+    let is_own = c.told.as_ref().is_some_and(|(name, _)| *name == hold.actor);
+    p.fact("since", format!("{} ago", c.now.since(hold.set_at)))
+        .fact("left", hold.until.since(c.now).to_string())
+        .hint(if is_own {
+            "it is your own: end it, then run this same line again"
+        } else {
+            "ask them, or break the glass (--break-glass --incident ID); they end it with"
+        })
+        .run(c.command(&["hold", "lift", service.as_str(), "--reason", SAY_WHY]))
 }
 
 fn external_owner(

@@ -325,6 +325,9 @@ pub(super) fn denied(
     match &c.wish {
         Some(wish) => {
             let mut words = vec!["policy", "test", wish.as_str(), "--actor", actor];
+            // Rules rest on the user of the system. Whoever pastes the line may be another one.
+            let told = c.told.as_ref().filter(|(name, _)| name == actor);
+            words.extend(told.into_iter().flat_map(|(_, user)| ["--os-user", user.as_str()]));
             // What the change itself asks is asked without being named.
             if !is_change {
                 words.extend(["--action", answer.action.as_str()]);

@@ -58,9 +58,10 @@ pub(super) fn fact_unknown(
 
 pub(super) fn no_actuator(p: Problem, c: &ProblemContext, name: &str) -> Problem {
     not_found(p, c, "actuator")
-        .hint(format!(
-            "fix the name or the ledger, or register it (actuator put {name} -- COMMAND); \
-             those of this ledger are listed by"
-        ))
+        .hint(
+            "fix the name or the ledger: those of this one are listed by the first; a new one is \
+             registered with the second",
+        )
         .run(c.command(&["actuator", "list"]))
+        .run(c.command(&["actuator", "put", name, "--", "COMMAND"]))
 }

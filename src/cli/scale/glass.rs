@@ -23,7 +23,7 @@ use crate::ops::wait::refuse_after_signal;
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct ScaleGlass {
-    /// Pass policy, approval and cooldown: under an authorization of that name, or a new one
+    /// Pass policy, approval, cooldown, hold: under an authorization of that name, or a new one
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "",
         help_heading = "Break-glass")]
     break_glass: Option<String>,

@@ -104,7 +104,7 @@ fn answer(name: &ServiceName, done: &Registered, app: &mut App) -> Outcome {
     };
     let before = done.before.as_ref().and_then(upon::settled);
     if done.changed && before != upon::settled(registration) {
-        let keeping = upon::keeping(registration, &app.problem_context());
+        let keeping = upon::keeping(registration, None, &app.problem_context());
         answer = keeping.lines().into_iter().fold(answer, Answer::line);
     }
     Ok(answer)
