@@ -147,6 +147,32 @@ fn two_users_share_a_ledger_and_answer_each_other() {
     assert_eq!(group.unwrap()["state"], "warn", "{doctor:#?}");
 }
 
+/// What `local` runs is one user's processes: another member is told so, and who can.
+#[test]
+fn what_local_runs_is_scaled_by_its_own_user() {
+    if !has_users() {
+        return;
+    }
+    let shared = Shared::new();
+    shared.run(ANNA, true, &format!("init --group {GROUP}")).exits(0);
+    let policy = shared.root.path().join("all.cedar");
+    std::fs::write(&policy, "@id(\"all\") permit(principal, action, resource);").unwrap();
+    shared.run(ANNA, true, "policy put all.cedar --reason r").exits(0);
+    let state = shared.root.path().join(ANNA.to_string()).join("state");
+    let command = "scalectl actuator run local --command cat --state-dir";
+    let command = format!("{command} {}", state.display());
+    shared.run(ANNA, true, &format!("actuator put procs -- {command}")).exits(0);
+    shared.run(ANNA, true, "service put web --actuator procs --max 3").exits(0);
+    // Nobody else's command is run: each user binds their own.
+    let unbound = shared.run(BERT, true, "scale web=0 --reason r").exits(24);
+    let said = format!("has no command of uid-{BERT} on this host");
+    assert!(unbound.stderr.contains(&said), "{unbound:#?}");
+    shared.run(BERT, true, &format!("actuator bind procs -- {command}")).exits(0);
+    let refused = shared.run(BERT, true, "scale web=1 --reason r").exits(20);
+    assert!(refused.stderr.contains("what local runs belongs to one user"), "{refused:#?}");
+    shared.run(ANNA, true, "scale web=0 --reason r").exits(0);
+}
+
 #[test]
 fn a_place_that_the_group_cannot_share_is_refused() {
     if !has_users() {

@@ -73,11 +73,16 @@ pub struct LocalConfig {
     pub settle: DurationMs,
 }
 
+/// What whoever may not touch a state is told.
+const ONE_USER: &str = "what local runs belongs to one user, who alone scales it";
+
 /// Why the state of a workload cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum LocalError {
     #[error("{doing} {}: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("{doing} {}: {source}; {ONE_USER}", path.display())]
+    AnotherUsers { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("reading {}: {problem}", path.display())]
     State { path: PathBuf, problem: String },
     #[error("another call works on {}", path.display())]
@@ -93,12 +98,16 @@ enum LocalError {
 impl LocalError {
     fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { doing, path, source }
+        move |source| match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::AnotherUsers { doing, path, source },
+            _ => Self::Io { doing, path, source },
+        }
     }
 
     const fn code(&self) -> &'static str {
         match self {
             Self::Io { .. } => "state_unavailable",
+            Self::AnotherUsers { .. } => "state_of_another_user",
             Self::State { .. } => "state_unusable",
             Self::Busy { .. } => "busy",
             Self::Elsewhere { .. } => "other_namespace",
@@ -106,7 +115,7 @@ impl LocalError {
     }
 
     const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Io { .. } | Self::Busy { .. })
+        matches!(self, Self::Io { .. } | Self::AnotherUsers { .. } | Self::Busy { .. })
     }
 
     fn reply(&self) -> Reply {
