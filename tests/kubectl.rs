@@ -8,6 +8,7 @@
 mod discovery;
 mod evidence;
 mod fence;
+mod hand_over;
 mod http;
 mod journeys;
 mod order;

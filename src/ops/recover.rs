@@ -7,7 +7,7 @@ use super::report::{Effect, Report, stands};
 use super::session::Session;
 use crate::actuator::protocol::LookupReply;
 use crate::domain::count::counted;
-use crate::domain::id::ExecutionKey;
+use crate::domain::id::{ErrorCode, ExecutionKey};
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::Reply;
@@ -229,8 +229,8 @@ fn settle(
         told(session.settle_by_reading(execution.key()), "inspect", steps)?.flatten()
     {
         if let Some(reading) = &report.execution.last_reading {
-            let state = stands(&report.execution);
-            steps.push(format!("read {}: {state}", counted(reading.replicas.get(), "replica")));
+            let read = counted(reading.replicas.get(), "replica");
+            steps.push(format!("read {read}: {}", proved(&report.execution)));
         }
         if !matches!(report.execution.phase, Phase::RecoveryPending { .. }) {
             return Ok(Some(report));
@@ -246,6 +246,16 @@ fn settle(
     }
     steps.push("still unknown".to_owned());
     Ok(None)
+}
+
+/// Where a key stands after a reading; one behind a fence, or after the quiet, proves a call that
+/// did nothing to be that.
+fn proved(execution: &Execution) -> String {
+    let code = execution.result.as_ref().and_then(|recorded| recorded.result.error_code());
+    match code.map(ErrorCode::as_str) {
+        Some("not_applied") => format!("{}, not applied (proved)", stands(execution)),
+        Some(_) | None => stands(execution),
+    }
 }
 
 /// What an actuator said; none where it could not say, which is told. A reading may still settle.

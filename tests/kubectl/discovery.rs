@@ -46,9 +46,11 @@ pub(super) fn document(path: &str, absent: &[String]) -> Option<Value> {
                 |(group, version, ..): &Known| path == format!("/apis/{group}/{version}");
             let mut found = Vec::new();
             for (_, _, resource, kind, scales) in present(absent).filter(of_group) {
+                let short = if kind == "HorizontalPodAutoscaler" { vec!["hpa"] } else { vec![] };
                 found.push(json!({
                     "name": resource, "singularName": kind.to_lowercase(), "namespaced": true,
-                    "kind": kind, "verbs": ["get", "list", "patch", "update"],
+                    "kind": kind, "shortNames": short,
+                    "verbs": ["create", "delete", "get", "list", "patch", "update"],
                 }));
                 if scales {
                     found.push(json!({

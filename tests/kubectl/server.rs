@@ -194,6 +194,10 @@ impl State {
             ("GET", Some(object)) => self.found(object, |object| (200, scale_of(object))),
             ("PUT" | "PATCH", Some(object)) => self.scale(object, request),
             ("PATCH", None) => self.patch(path, request),
+            ("POST", None) => self.create(path, request),
+            ("DELETE", None) => {
+                self.objects.remove(path).map_or_else(|| refusal(404, "NotFound"), |it| (200, it))
+            }
             ("GET", None) if self.objects.contains_key(path) => (200, self.objects[path].clone()),
             ("GET", None) => self.list(path),
             _ => refusal(405, "MethodNotAllowed"),
@@ -233,6 +237,14 @@ impl State {
             document = self.store(path, document);
         }
         (200, scale_of(&document))
+    }
+
+    fn create(&mut self, path: &str, request: &Request) -> Answer {
+        let mut document = request.body.clone();
+        self.stamp(&mut document);
+        let name = document["metadata"]["name"].as_str().unwrap_or_default();
+        self.objects.insert(format!("{path}/{name}"), document.clone());
+        (201, document)
     }
 
     fn patch(&mut self, path: &str, request: &Request) -> Answer {

@@ -158,7 +158,10 @@ fn mutate(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen) -> Reply {
             Refusal::retryable("command_not_started", error.to_string()).apply_reply(&apply.request)
         }
         Err(RunError::TimedOut { words }) => {
-            let detail = format!("kubectl scale gave no answer in time: {words}");
+            let mut detail = "kubectl scale gave no answer in time".to_owned();
+            if !words.is_empty() {
+                detail.extend([": ", &words]);
+            }
             unknown(apply, "timeout", &detail, true)
         }
         Err(error) => unknown(apply, "command_lost", &error.to_string(), false),
