@@ -69,8 +69,15 @@ fn module_of(folder: &Path, file: &Path) -> String {
     words.filter(|word| *word != "mod").collect::<Vec<_>>().join("::")
 }
 
+/// The file that a test of the suite stands in; none where there is no such file.
+pub(crate) fn file_of(test: &str) -> Option<PathBuf> {
+    let (module, _) = test.rsplit_once("::")?;
+    let path = root().join("tests").join(module.replace("::", "/")).with_extension("rs");
+    path.exists().then_some(path)
+}
+
 /// The full names of all tests, of the suite and of the library.
-fn tests() -> BTreeSet<String> {
+pub(crate) fn tests() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for folder in ["tests", "src"] {
         let folder = root().join(folder);

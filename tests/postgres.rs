@@ -21,6 +21,9 @@ mod statements;
 mod tls;
 mod waits;
 
+pub(crate) use roles::recipe as roles_of_the_recipe;
+pub(crate) use tls::certificates;
+
 use std::process::Child;
 
 use crate::support::{Ran, SERVICE, World, fake_actuator};

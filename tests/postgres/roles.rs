@@ -5,7 +5,7 @@ use crate::support::postgres::Cluster;
 use crate::support::{SERVICE, World};
 
 /// The SQL of the recipe: what the administrator types, and what the owner does.
-fn recipe() -> [String; 2] {
+pub(crate) fn recipe() -> [String; 2] {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recipes/postgres.md");
     let page = std::fs::read_to_string(path).expect("a page");
     let blocks = page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next());

@@ -8,7 +8,7 @@ use crate::support::World;
 use crate::support::postgres::{Cluster, give};
 
 /// Makes a certificate authority, and a certificate of it for a name, in a folder.
-fn certificates(folder: &Path) {
+pub(crate) fn certificates(folder: &Path) {
     let script = r#"
         set -e
         for ca in right wrong; do
