@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod approvals;
+mod backup;
 pub(crate) mod page;
 mod shell;
 
@@ -37,12 +38,7 @@ const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 /// Page, kind, how many, by whom.
 const BLOCKS: [(&str, &str, usize, By); 20] = [
     ("approvals.md", "console", 5, APPROVALS),
-    (
-        "backup.md",
-        "console",
-        5,
-        Nobody("life:: and postgres::moves run their verbs in other places"),
-    ),
+    ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
         "backup.md",
         "sql",
