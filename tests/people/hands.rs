@@ -205,3 +205,36 @@ fn what_is_under_way_under_a_broken_glass_is_not_reviewed_yet() {
     world.run(&review).exits(0);
     world.run("verify").exits(0);
 }
+
+/// Whoever simulates what was agreed to has carried nothing out.
+#[test]
+fn a_simulation_uses_no_approval() {
+    let mut world = two_persons(World::new());
+    world.run("intent put web --replicas 2 --key k1 --reason r").exits(13);
+    world.be("lead:1002");
+    world.run("approval grant k1 --reason r").exits(0);
+    world.be("ci:1001");
+    world.run("actuate k1 --simulate").exits(0);
+    assert_eq!(world.json("approval show k1").exits(0).at("/approval/status"), "ended");
+    world.run("verify").exits(0);
+}
+
+/// A yes ends what waits, but nothing that a process is about to start.
+#[test]
+fn a_grant_waits_for_whoever_holds_a_lease() {
+    let mut world = two_persons(World::new());
+    world.run("intent put web --replicas 7 --key k1 --reason r").exits(0);
+    world.run("intent put web --replicas 2 --key k2 --reason r").exits(13);
+    let lease = world.json("lease acquire k1").exits(0).at("/lease/lease_instance_id");
+    world.be("lead:1002");
+    let held = world.json("approval grant k2 --reason r").exits(11);
+    assert_eq!(held.at("/error/code"), "held");
+    assert_eq!(world.json("intent show k1").at("/execution/state"), "accepted");
+    world.be("ci:1001");
+    let release = format!("lease release k1 --lease {}", lease.as_str().unwrap());
+    world.run(&release).exits(0);
+    world.be("lead:1002");
+    world.run("approval grant k2 --reason r").exits(0);
+    assert_eq!(world.json("intent show k1").at("/execution/state"), "superseded");
+    world.run("verify").exits(0);
+}

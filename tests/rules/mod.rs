@@ -1,6 +1,7 @@
 //! The rules of a scale intent, as rows: each line is a command and what it comes to.
 
 mod commands;
+mod consent;
 mod fleet;
 mod fleet_commands;
 mod script;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::event::{Event, EventBody};
-use super::execution::Execution;
+use super::execution::{Execution, Outcome, Phase};
 use super::intent::Fence;
 use super::policy::PolicyAnswer;
 use super::provenance::Provenance;
@@ -102,7 +102,7 @@ pub enum ApprovalStatus {
     Denied,
     /// It was done: the approval is used up.
     Used,
-    /// It ended otherwise: withdrawn, superseded, or failed for good.
+    /// It ended otherwise: withdrawn, superseded, simulated, or failed for good.
     Ended,
 }
 
@@ -124,12 +124,15 @@ impl ApprovalStatus {
 /// execution alone: so the transaction that records a success closes the approval, and no crash can
 /// come between.
 pub fn approval_status(execution: &Execution, now: Timestamp) -> Option<ApprovalStatus> {
-    use super::execution::Phase;
     execution.asked.as_ref()?;
     Some(match &execution.phase {
         Phase::Proposed { until, .. } if *until <= now => ApprovalStatus::Expired,
         Phase::Proposed { .. } => ApprovalStatus::Pending,
         Phase::Rejected => ApprovalStatus::Denied,
+        // Nobody was called for a simulation: what was agreed to is not done, and never will be.
+        Phase::Verified { cause: None } if execution.outcome() == Some(Outcome::Simulated) => {
+            ApprovalStatus::Ended
+        }
         Phase::Succeeded | Phase::Observed | Phase::Verified { cause: None } => {
             ApprovalStatus::Used
         }

@@ -56,6 +56,7 @@ pub(super) fn grant(
     signing.check(&act, approval_id(key).as_str())?;
     let decision = may_answer(draft, execution, asked, reason)?;
     let (fence, created_at) = fence_of(draft, execution, asked, registration)?;
+    check_about_to_start(draft, key)?;
 
     let approval = Approval {
         approval_id: approval_id(key),
@@ -106,6 +107,20 @@ fn fence_of(
         return Err(Rejection::FenceExpired { service, revision, expires_at });
     }
     Ok((fence.clone(), *created_at))
+}
+
+/// A yes does not end what a process holds a lease for and is about to start: it is given again
+/// once that lease is over.
+fn check_about_to_start(draft: &Draft<'_>, key: &ExecutionKey) -> Result<(), Rejection> {
+    let others = draft.state.executions.values().filter(|it| it.waits() && it.key() != key);
+    for other in others {
+        if let Some(held) = other.live_lease(draft.now) {
+            let (service, revision) = (other.intent.service.clone(), other.revision());
+            let held = Box::new(held.clone());
+            return Err(Rejection::LeaseHeld { service, revision, held });
+        }
+    }
+    Ok(())
 }
 
 /// Says no to a proposal.

@@ -109,7 +109,9 @@ fn check_approval(
         return skipped("not asked for");
     };
     let service = put.service.clone();
-    let Some(within) = put.approve_within.filter(|_| !put.dry_run) else {
+    // What waits for a colleague pins nothing meanwhile, and a simulation asks nobody.
+    let may_wait = !put.dry_run && put.pin_until.is_none();
+    let Some(within) = put.approve_within.filter(|_| may_wait) else {
         return Err(Rejection::Denied {
             actor: actor.to_owned(),
             subject: format!("{service} to {}", put.desired()),
