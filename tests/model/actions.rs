@@ -220,6 +220,10 @@ impl Machine {
         if setup.may("rivals") && revision < 3 {
             (0..setup.hosts).for_each(|to| ask(Order::Handover { to }));
         }
+        if setup.has_people() {
+            self.people(snapshot, acts);
+        }
+        let mut ask = |order| acts.push(Act::Ask { host: None, order });
         for key in known {
             let phase = &state.executions[&id(&Setup::key(key))].phase;
             if setup.may("mistakes") {
@@ -252,7 +256,7 @@ impl Machine {
         }
     }
 
-    fn known(&self, snapshot: &Snapshot) -> Vec<u8> {
+    pub(super) fn known(&self, snapshot: &Snapshot) -> Vec<u8> {
         let state = self.book.state(snapshot.page);
         let wishes = (0..).zip(self.setup.wishes).map(|(wish, _)| wish);
         wishes.filter(|wish| state.executions.contains_key(&id(&Setup::key(*wish)))).collect()

@@ -1,7 +1,9 @@
 //! Each rule of the model is broken once, by a fault that it is the first to find.
 
 use super::explore;
+use super::faults::FAULTS;
 use super::mutants::Mutant;
+use super::people::PEOPLE;
 use super::setup::MODELS;
 
 /// Each fault, the model that finds it, and what it says. The rules' own check of a state is not
@@ -68,7 +70,8 @@ type Row = (Mutant, &'static str, &'static str);
 fn check(rows: &[Row], asks_invariants: bool) {
     let mut found = Vec::new();
     for (mutant, name, _) in rows {
-        let (_, setup, ..) = MODELS.iter().find(|(known, ..)| known == name).expect("a model");
+        let mut models = MODELS.iter().chain(PEOPLE);
+        let (_, setup, ..) = models.find(|(known, ..)| known == name).expect("a model");
         let broken = explore(*setup, *mutant, asks_invariants).found;
         found.push((*mutant, *name, broken.map_or("nothing", |(broken, _)| broken)));
     }
@@ -83,6 +86,15 @@ fn every_guard_that_is_taken_away_is_missed() {
 }
 
 #[test]
+fn every_consent_that_is_taken_away_is_missed() {
+    let rows: Vec<Row> = FAULTS
+        .iter()
+        .map(|(fault, name, words)| (Mutant::Consent(*fault), *name, *words))
+        .collect();
+    check(&rows, false);
+}
+
+#[test]
 fn the_check_before_a_commit_finds_what_it_is_for() {
     check(INVARIANTS, true);
 }
@@ -90,9 +102,11 @@ fn the_check_before_a_commit_finds_what_it_is_for() {
 /// A rule that no fault breaks may be dead, or deaf.
 #[test]
 fn every_rule_of_the_model_has_a_fault_that_breaks_it() {
-    let shown: Vec<&str> = MUTANTS.iter().map(|(_, _, words)| *words).collect();
+    let shown = MUTANTS.iter().map(|(_, _, words)| *words);
+    let shown: Vec<&str> = shown.chain(FAULTS.iter().map(|(_, _, words)| *words)).collect();
     let sources = [
         include_str!("book.rs"),
+        include_str!("consent.rs"),
         include_str!("machine.rs"),
         include_str!("transition.rs"),
         include_str!("truth.rs"),

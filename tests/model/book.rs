@@ -11,16 +11,19 @@ use scalectl::domain::id::LedgerId;
 use scalectl::domain::scale::command::{Command, Context, Premise};
 use scalectl::domain::scale::decide::{Decision, Reply};
 use scalectl::domain::scale::event::Event;
-use scalectl::domain::scale::execution::Phase;
+use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::invariant;
+use scalectl::domain::scale::rejection::Rejection;
 use scalectl::domain::scale::state::ServiceState;
 
+use super::consent::{self, Scene};
 use super::forged;
 use super::mutants::{Mutant, decide_as};
 use super::orders::{self, Order};
 use super::setup::Setup;
+use super::snapshot::Snapshot;
 use super::transition;
-use crate::rules::support::{World, id, loaded_for};
+use crate::rules::support::{Denying, World, id, loaded_for};
 
 /// What an order came to.
 #[derive(Clone, Debug)]
@@ -54,14 +57,22 @@ pub(super) struct Book {
     /// Whether the rules' own check of a state is asked, too.
     asks_invariants: bool,
     world: World,
+    policies: Vec<Denying>,
     pages: Mutex<Pages>,
+}
+
+/// When and under which policy an order is given, and on what.
+struct Moment {
+    page: u32,
+    wall: i8,
+    policy: u8,
 }
 
 #[derive(Default)]
 struct Pages {
     all: Vec<Page>,
     by_text: HashMap<String, u32>,
-    said: HashMap<(u32, Order, i8), Said>,
+    said: HashMap<(u32, Order, i8, u8), Said>,
     phases: BTreeMap<String, usize>,
     codes: BTreeMap<&'static str, usize>,
     replies: BTreeMap<&'static str, usize>,
@@ -72,7 +83,10 @@ impl Book {
         let quiet = u64::from(setup.quiet.unsigned_abs()) * orders::TICK;
         let defaults = format!("match=replicas quiet={quiet}s backoff=0ms");
         let world = World::new(&format!("{defaults} {}", setup.settings));
-        let book = Self { setup, mutant, asks_invariants, pages: Mutex::default(), world };
+        let policies =
+            if setup.has_people() { setup.consent.policies() } else { vec![world.policy.clone()] };
+        let pages = Mutex::default();
+        let book = Self { setup, mutant, asks_invariants, world, policies, pages };
         let (state, log) = (&book.world.state, book.world.log.iter().flatten().cloned());
         book.pages.lock().expect("one thread").intern(state.clone(), log.collect());
         book
@@ -83,45 +97,58 @@ impl Book {
         Arc::clone(&pages.all[page as usize].state)
     }
 
+    /// Everything that led to a page.
+    pub(super) fn log(&self, page: u32) -> Arc<Vec<Event>> {
+        let pages = self.pages.lock().expect("one thread");
+        Arc::clone(&pages.all[page as usize].log)
+    }
+
     /// What an order comes to at an instant of the wall clock.
-    pub(super) fn ask(&self, page: u32, order: &Order, wall: i8) -> Said {
+    pub(super) fn ask(&self, now: &Snapshot, order: &Order, wall: i8) -> Said {
         let mut pages = self.pages.lock().expect("one thread");
-        let question = (page, order.clone(), wall);
+        let question = (now.page, order.clone(), wall, now.policy);
         if let Some(said) = pages.said.get(&question) {
             return said.clone();
         }
-        let said = self.decide(&mut pages, page, order, wall);
+        let moment = Moment { page: now.page, wall, policy: now.policy };
+        let said = self.decide(&mut pages, order, &moment);
         pages.said.insert(question, said.clone());
         said
     }
 
-    fn decide(&self, pages: &mut Pages, page: u32, order: &Order, wall: i8) -> Said {
+    fn decide(&self, pages: &mut Pages, order: &Order, now: &Moment) -> Said {
+        let page = now.page;
         let before = Arc::clone(&pages.all[page as usize].state);
         let log = Arc::clone(&pages.all[page as usize].log);
         let command = orders::command(&self.setup, &before, order);
-        let decision = self.decision(&before, &command, order, wall);
-        let is_outdated =
-            matches!(&command, Command::Put(put) if put.premise == Premise::Revision(99));
+        let decision = self.decision(&before, &command, order, now);
         let decision = match decision {
             Ok(decision) => decision,
             Err(rejection) => {
-                *pages.codes.entry(rejection.code()).or_default() += 1;
-                return Said::Refused(rejection.code());
+                let code = code_of(&rejection);
+                if self.setup.has_people() && self.mutant == Mutant::None {
+                    let loaded = self.loaded_for(&before, &command);
+                    if self.decision(&loaded, &command, order, now) != Err(rejection) {
+                        return Said::Broken("a partial state decides otherwise");
+                    }
+                }
+                *pages.codes.entry(code).or_default() += 1;
+                return Said::Refused(code);
             }
         };
         *pages.replies.entry(word(decision.reply)).or_default() += 1;
         if decision.events.is_empty() {
             return Said::Done(page, decision.reply);
         }
-        if let Command::Put(put) = &command
-            && !put.queue
-            && !put.dry_run
-            && before.executions.values().any(|e| e.is_live() && e.is_in_flight(orders::at(wall)))
-        {
-            return Said::Broken("a wish was accepted while another is in flight");
+        if let Err(rule) = premises(&before, &command, &decision, now) {
+            return Said::Broken(rule);
         }
-        if is_outdated {
-            return Said::Broken("a premise that does not hold was believed");
+        if self.setup.has_people() {
+            let policy = &self.policies[usize::from(now.policy)].0;
+            let scene = Scene { before: &before, log: &log, command: &command, policy };
+            if let Err(rule) = consent::check(&scene, &decision.events) {
+                return Said::Broken(rule);
+            }
         }
         let mut log: Vec<Event> = log.iter().chain(&decision.events).cloned().collect();
         forged::log(self.mutant, &mut log);
@@ -144,7 +171,7 @@ impl Book {
             return Said::Broken(rule);
         }
         if matches!(self.mutant, Mutant::None | Mutant::Loading)
-            && self.decision(&self.loaded_for(&before, &command), &command, order, wall)
+            && self.decision(&self.loaded_for(&before, &command), &command, order, now)
                 != Ok(decision.clone())
         {
             return Said::Broken("a partial state decides otherwise");
@@ -157,19 +184,26 @@ impl Book {
         state: &ServiceState,
         command: &Command,
         order: &Order,
-        wall: i8,
-    ) -> Result<Decision, scalectl::domain::scale::rejection::Rejection> {
+        now: &Moment,
+    ) -> Result<Decision, Rejection> {
         let mut by = self.world.by();
-        by.actor = order.actor(&self.setup).to_owned().try_into().expect("a claim");
+        let mut actor = order.actor(&self.setup);
+        if self.setup.has_people() {
+            let person = order.person(&self.setup);
+            actor = person.claim();
+            person.user().clone_into(&mut by.os_user);
+            by.uid = person.uid();
+        }
+        by.actor = actor.to_owned().try_into().expect("a claim");
         let ledger_id: LedgerId = id("ledger-1");
         let context = Context {
             by: &by,
             ledger_id: &ledger_id,
             actuator: Some(&self.world.actuator),
-            policy: &self.world.policy,
+            policy: &self.policies[usize::from(now.policy)],
             recent: None,
         };
-        decide_as(self.mutant, state, command, &context, orders::at(wall))
+        decide_as(self.mutant, state, command, &context, orders::at(now.wall))
     }
 
     pub(super) fn met(&self) -> Met {
@@ -190,6 +224,9 @@ impl Book {
         if self.asks_invariants {
             invariant::check(&page.state).map_err(|violation| violation.rule)?;
         }
+        if self.setup.has_people() {
+            consent::check_page(self.mutant, &page.state, &page.log)?;
+        }
         transition::check_log(&page.state, &page.log)
     }
 }
@@ -207,10 +244,43 @@ impl Pages {
             let (word, outcome) = (execution.phase.as_str(), outcome.unwrap_or_default());
             *self.phases.entry(format!("{word}{outcome}{drift}")).or_default() += 1;
         }
+        for met in consent::met(&state) {
+            *self.phases.entry(met).or_default() += 1;
+        }
         let page = u32::try_from(self.all.len()).expect("few states");
         self.by_text.insert(text, page);
         self.all.push(Page { state: Arc::new(state), log: Arc::new(log) });
         page
+    }
+}
+
+/// What must hold of a command that was not refused.
+fn premises(
+    before: &ServiceState,
+    command: &Command,
+    decision: &Decision,
+    now: &Moment,
+) -> Result<(), &'static str> {
+    let is_replay = decision.reply == Reply::Replayed;
+    if is_replay && !matches!(command, Command::Observe { .. }) {
+        return Err("a replay changed something");
+    }
+    let Command::Put(put) = command else { return Ok(()) };
+    let is_in_flight = |e: &Execution| e.is_live() && e.is_in_flight(orders::at(now.wall));
+    if !put.queue && !put.dry_run && before.executions.values().any(is_in_flight) {
+        return Err("a wish was accepted while another is in flight");
+    }
+    if put.premise == Premise::Revision(99) {
+        return Err("a premise that does not hold was believed");
+    }
+    Ok(())
+}
+
+/// What a refusal is counted as: of an authorization, why it does not permit it.
+fn code_of(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::NotAuthorized { why, .. } => why.as_str(),
+        other => other.code(),
     }
 }
 

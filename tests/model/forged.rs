@@ -11,6 +11,7 @@ use scalectl::domain::scale::observation::ReadingVerdict;
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::DurationMs;
 
+use super::faults;
 use super::mutants::Mutant;
 use crate::rules::support::{count, id};
 
@@ -120,6 +121,7 @@ pub(super) fn fold(
         }
         Mutant::FoldSerial => after.head.reading_serial += 7,
         Mutant::FoldRevision => after.head.latest_revision += 1,
+        Mutant::Consent(fault) => faults::fold(fault, after),
         _ => {}
     }
     for (key, execution) in &mut after.executions {

@@ -6,6 +6,7 @@ use stateright::{Model, Property};
 
 use super::actions::end_of;
 use super::book::{Book, Said};
+use super::deeds::Turn;
 use super::orders::{Answer, Order, Word};
 use super::setup::Setup;
 use super::snapshot::{Call, Effect, Process, Snapshot};
@@ -61,6 +62,8 @@ pub(super) enum Act {
         key: u8,
         attempt: u8,
     },
+    /// What happens to the world where several persons live.
+    World(Turn),
     /// One step of a process that settles, and may die after it.
     Torn {
         host: u8,
@@ -83,6 +86,7 @@ impl Model for Machine {
     fn init_states(&self) -> Vec<Snapshot> {
         vec![Snapshot {
             page: 0,
+            policy: 0,
             real: 0,
             skew: 0,
             processes: vec![Process::Idle; usize::from(self.setup.hosts)],
@@ -236,6 +240,7 @@ impl Machine {
                 self.ask(next, &Order::Settle { key, word }, wall);
             }
             Act::Torn { host, step } => self.torn(next, host, step),
+            Act::World(turn) => Self::turn(next, turn),
         }
     }
 
@@ -249,7 +254,7 @@ impl Machine {
 
     /// An order, and what a start leaves to be done.
     fn ask(&self, next: &mut Snapshot, order: &Order, wall: i8) {
-        match self.book.ask(next.page, order, wall) {
+        match self.book.ask(next, order, wall) {
             Said::Broken(rule) => next.broken = Some(rule),
             Said::Refused(_) => {}
             Said::Done(page, _) => {
@@ -288,7 +293,7 @@ impl Machine {
     fn deliver(&self, next: &mut Snapshot, order: &Order, wall: i8) {
         let is_answer = matches!(order, Order::End { answer, .. }
             if !matches!(answer, Answer::Nothing | Answer::NotStarted));
-        let said = self.book.ask(next.page, order, wall);
+        let said = self.book.ask(next, order, wall);
         let is_lost = match &said {
             Said::Done(_, reply) => matches!(reply, Reply::Unchanged | Reply::StaleReading),
             Said::Refused(_) => true,
@@ -310,7 +315,7 @@ impl Machine {
         let Some(tick) = ticks.max() else {
             return;
         };
-        if !matches!(self.book.ask(next.page, order, tick - 3), Said::Refused("clock_skew")) {
+        if !matches!(self.book.ask(next, order, tick - 3), Said::Refused("clock_skew")) {
             next.broken = Some("a clock that is far behind was believed");
         }
     }

@@ -11,8 +11,9 @@ use scalectl::domain::scale::service::{OnUnknown, RegisteredActuator, TargetMatc
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
 
+use super::faults::{self, Fault};
 use super::forged;
-use crate::rules::support::id;
+use crate::rules::support::{Denying, id};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
@@ -86,6 +87,8 @@ pub(crate) enum Mutant {
     FoldLoses,
     TwiceInLog,
     Misread,
+    /// A guard of consent; see `faults.rs`.
+    Consent(Fault),
 }
 
 /// `decide`, with one guard taken away.
@@ -103,15 +106,26 @@ pub(super) fn decide_as(
     let mut bent_command = command.clone();
     let mut actuator = context.actuator.cloned();
     bend(mutant, &mut bent, &mut bent_command, &mut actuator);
+    let lax = Denying::default();
+    let mut policy = context.policy;
+    if let Mutant::Consent(fault) = mutant {
+        faults::bend(fault, &mut bent, command, now);
+        if fault.is_lax(command) {
+            policy = &lax;
+        }
+    }
     let context = Context {
         by: context.by,
         ledger_id: context.ledger_id,
         actuator: actuator.as_ref(),
-        policy: context.policy,
+        policy,
         recent: context.recent,
     };
     let mut decision = decide(&bent, &bent_command, &context, now)?;
     forged::decision(mutant, state, command, &mut decision);
+    if let Mutant::Consent(fault) = mutant {
+        faults::forge(fault, state, command, &mut decision);
+    }
     if let (Mutant::OneBreath, Command::EndCall { key, .. }) = (mutant, command)
         && let Ok(after) = state.clone().fold(&decision.events)
     {

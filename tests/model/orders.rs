@@ -11,6 +11,8 @@ use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
 
 use super::answers::{end, succeeded};
+use super::deeds::{self, Deed, glass_id, glass_of};
+use super::people::Person;
 use super::setup::Setup;
 use crate::rules::support::{START, count, id};
 
@@ -117,6 +119,8 @@ pub(super) enum Order {
         key: u8,
         look: Option<Look>,
     },
+    /// What one person does about consent.
+    Person(Deed),
     /// Another controller is the writer from now on.
     Handover {
         to: u8,
@@ -140,6 +144,7 @@ impl Order {
             | Self::Fenced { key, .. }
             | Self::Settle { key, .. }
             | Self::Observe { key, .. } => *key,
+            Self::Person(deed) => deed.key(),
             Self::Handover { .. } => 0,
         }
     }
@@ -150,6 +155,9 @@ impl Order {
             self,
             Self::Observe { look: Some(_), .. }
                 | Self::Settle { word: Word::Read(_) | Word::Applied(_), .. }
+                | Self::Person(
+                    Deed::Bind(_) | Deed::Recreate(_) | Deed::Say { word: Word::Applied(_), .. }
+                )
         )
     }
 
@@ -163,6 +171,17 @@ impl Order {
         };
         if other { "bob" } else { "ann" }
     }
+
+    /// Who gives it, where several persons live.
+    pub(super) fn person(&self, setup: &Setup) -> Person {
+        match self {
+            Self::Person(deed) => deed.by(),
+            // The second host is Bob's.
+            Self::Start { host: 1, .. } => Person::Bob,
+            _ if self.actor(setup) == "bob" => Person::Bob,
+            _ => Person::Ann,
+        }
+    }
 }
 
 /// The wall clock at a tick.
@@ -172,7 +191,7 @@ pub(super) fn at(tick: i8) -> Timestamp {
     if tick < 0 { start.minus(distance) } else { start.plus(distance) }
 }
 
-fn reading(look: Look) -> Reading {
+pub(super) fn reading(look: Look) -> Reading {
     Reading {
         began_at: at(look.began),
         read_at: at(look.began),
@@ -269,6 +288,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         }
         Order::Observe { look, .. } => observe(&key, *look),
         Order::Handover { to } => handover(state, setup.controller(*to)),
+        Order::Person(deed) => deeds::command(setup, state, *deed),
     }
 }
 
@@ -298,6 +318,10 @@ fn fence(words: &str) -> Option<(LeaseEpoch, FenceToken)> {
     Some((LeaseEpoch::new(epoch).expect(number), FenceToken::new(token).expect(number)))
 }
 
+fn ticks(number: u64) -> DurationMs {
+    DurationMs::from_secs(number * TICK)
+}
+
 fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
     let wished = setup.wishes[usize::from(wish)];
     let more = u64::from(matches!(order, Order::Rewish { .. }));
@@ -308,18 +332,20 @@ fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
         retry_policy: None,
         key: id(&Setup::key(wish)),
         fence: fence(wished.words),
-        valid_for: DurationMs::from_secs(setup.valid * TICK),
+        valid_for: ticks(setup.valid),
     };
     Command::Put(Box::new(PutIntent {
         dry_run: wished.words.contains("dry"),
         premise: if is_outdated { Premise::Revision(99) } else { Premise::Latest },
         queue: wished.words.contains("queue"),
         supersede: wished.words.contains("supersede"),
+        approve_within: wished.words.contains("asks").then(|| ticks(setup.consent.within)),
+        authorization: glass_of(wished.words).map(|glass| id(&glass_id(glass))),
         ..PutIntent::new(id("web"), form)
     }))
 }
 
-fn settlement(state: &ServiceState, key: &str, word: Word) -> Settlement {
+pub(super) fn settlement(state: &ServiceState, key: &str, word: Word) -> Settlement {
     match word {
         Word::LookupApplied(number, replicas) => {
             let result = succeeded(state, key, replicas.into());

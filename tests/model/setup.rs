@@ -1,11 +1,13 @@
 //! What a model is made of: the settings of the service, who may do what, and how often.
 
+use super::people::Consent;
+
 /// One wish that the operator may put. Its key is its letter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub(super) replicas: u8,
     /// `queue`, `supersede`, `dry`, `bob` for another actor, `high` and `low` for fences of the
-    /// writer's own.
+    /// writer's own, `asks` for one that may wait for a colleague, `glass0` for a broken glass.
     pub(super) words: &'static str,
 }
 
@@ -16,7 +18,7 @@ pub(super) struct Setup {
     pub(super) settings: &'static str,
     pub(super) wishes: &'static [Wish],
     /// `withdraw`, `abandon`, `simulate`, `settle`, `lie`, `leases`, `slow`, `partial`, `terminal`,
-    /// `unspawned`, `mistakes`, `outsider`, `torn`, `rivals`.
+    /// `unspawned`, `mistakes`, `outsider`, `torn`, `rivals`; and those of `deeds.rs`.
     pub(super) may: &'static str,
     pub(super) hosts: u8,
     pub(super) ticks: i8,
@@ -32,6 +34,7 @@ pub(super) struct Setup {
     pub(super) valid: u64,
     pub(super) lookup: bool,
     pub(super) fence: bool,
+    pub(super) consent: Consent,
 }
 
 impl Setup {
@@ -50,10 +53,16 @@ impl Setup {
         valid: 24,
         lookup: false,
         fence: false,
+        consent: Consent::NONE,
     };
 
     pub(super) fn may(&self, word: &str) -> bool {
         self.may.split_whitespace().any(|known| known == word)
+    }
+
+    /// Whether several persons live in it.
+    pub(super) fn has_people(&self) -> bool {
+        !self.consent.people.is_empty()
     }
 
     /// The controller on a host; the writer, unless the hosts are rivals.

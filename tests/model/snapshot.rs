@@ -83,6 +83,8 @@ pub(super) enum Process {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Snapshot {
     pub(super) page: u32,
+    /// Which of the policies holds.
+    pub(super) policy: u8,
     /// Real time: it only goes on.
     pub(super) real: i8,
     /// What the wall clock is off by.

@@ -169,7 +169,10 @@ pub(super) fn history(before: &ServiceState, after: &ServiceState) -> Checked {
     }
     for (key, old) in &before.executions {
         let execution = &after.executions[key];
-        if execution.intent != old.intent || execution.acceptance != old.acceptance {
+        // A grant gives a proposal its acceptance, and changes nothing else of it.
+        let is_kept =
+            matches!(old.phase, Phase::Proposed { .. }) || execution.acceptance == old.acceptance;
+        if execution.intent != old.intent || execution.put_by != old.put_by || !is_kept {
             return Err("a used key changed its intent");
         }
         let is_same = execution.phase == old.phase
