@@ -4029,7 +4029,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__service__subcmd__mode)
-            opts="-o -h --expect-revision --actuator --owner --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --actuator --owner --owners-unread --reason --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4045,6 +4045,10 @@ _scalectl() {
                     ;;
                 --owner)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --owners-unread)
+                    COMPREPLY=($(compgen -W "refuse accept" -- "${cur}"))
                     return 0
                     ;;
                 --reason)

@@ -607,6 +607,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l expect-revision -d 'The unit revision that you know of' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l actuator -d 'Who carries wishes out from now on [default: who does now]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l owner -d 'What the other controller is called [default: as found]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l owners-unread -d 'What of owners that the actuator may not read: refuse, or accept that none of them drives the count, which is recorded' -r -f -a "refuse\t''
+accept\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from mode" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

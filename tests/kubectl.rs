@@ -13,6 +13,7 @@ mod http;
 mod journeys;
 mod order;
 mod outcomes;
+mod owners;
 mod pipelines;
 mod reading;
 mod server;

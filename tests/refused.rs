@@ -180,6 +180,12 @@ const ROWS: &[Row] = &[
         &["service mode web external_hpa --reason r", "owners [\"HorizontalPodAutoscaler a/b\"]"],
         "service mode web native --reason r",
     ),
+    row(
+        "owners_unknown",
+        25,
+        &["service mode web external_hpa --reason r", "owners [],\"owners_unread\":[\"X\"]"],
+        "service mode web native --reason r",
+    ),
     row("same_person", 12, &["proposed"], GRANT),
     row("approval_expired", 10, AND_EXPIRED, GRANT),
     row("approval_moved", 10, AND_MOVED, GRANT),

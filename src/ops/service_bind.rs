@@ -11,6 +11,7 @@ use crate::domain::id::{ActuatorName, ServiceName, TargetUid};
 use crate::domain::scale::command::Command;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::WriteTxn;
 
@@ -57,7 +58,7 @@ impl Session {
         &mut self,
         state: &ServiceState,
         by: Option<&ActuatorName>,
-    ) -> Result<Option<(Reading, Vec<String>)>, OpError> {
+    ) -> Result<Option<(Reading, Owners)>, OpError> {
         let actuator = match by {
             Some(name) => Some(self.actuator(name)?),
             None => self.actuator_of(state)?,
@@ -78,7 +79,12 @@ impl Session {
         };
         let began_at = self.now();
         let found = self.asker(&actuator)?.inspect_now(&partial, began_at)?;
-        let owners = found.owners.clone();
+        let owners = Owners {
+            drive: found.owners.clone(),
+            take_away: found.take_away.clone(),
+            unread: found.owners_unread.clone(),
+            managers: found.managers.clone(),
+        };
         Ok(Some((reading_of(found, began_at), owners)))
     }
 

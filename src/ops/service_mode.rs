@@ -8,6 +8,7 @@ use crate::domain::id::{ActuatorName, ServiceName};
 use crate::domain::scale::command::{AuthorityCommand, HandOver};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::{RegisteredMode, Registration};
@@ -25,6 +26,8 @@ pub struct ModeChange {
     pub actuator: Option<ActuatorName>,
     /// What the other controller is called.
     pub owner: Option<String>,
+    /// Whether owners that nobody could read are taken for none.
+    pub accepts_unread: bool,
     /// Why.
     pub reason: Detail,
 }
@@ -39,6 +42,8 @@ pub struct HandedOver {
     pub changed: bool,
     /// What was read right before; none where nobody can read.
     pub baseline: Option<Reading>,
+    /// Who else was found.
+    pub owners: Owners,
 }
 
 /// Gives the count of a service another owner. Reads the target first, where anybody can.
@@ -52,8 +57,8 @@ pub fn service_mode(session: &mut Session, change: &ModeChange) -> Result<Handed
                 OpError::from(Rejection::NoSuchService { service: service.clone() })
             })?;
         let looked = session.look_at_service(&state, change.actuator.as_ref())?;
-        let (baseline, found_owners) =
-            looked.map_or((None, Vec::new()), |(reading, owners)| (Some(reading), owners));
+        let (baseline, owners) =
+            looked.map_or((None, Owners::default()), |(reading, owners)| (Some(reading), owners));
         let serial = state.head.reading_serial;
         let ask = HandOver {
             service: service.clone(),
@@ -61,15 +66,16 @@ pub fn service_mode(session: &mut Session, change: &ModeChange) -> Result<Handed
             // A premise that nobody named is what was just read.
             expected: Some(change.expected.unwrap_or(before.unit_revision.get())),
             actuator: change.actuator.clone(),
-            owner: change.owner.clone().or_else(|| found_owners.first().cloned()),
+            owner: change.owner.clone().or_else(|| owners.drive.first().cloned()),
             reading: baseline.clone().map(|reading| (reading, serial)),
-            found_owners,
+            owners: owners.clone(),
+            accepts_unread: change.accepts_unread,
             reason: change.reason.clone(),
         };
         let done = session.lay(service, AuthorityCommand::HandOver(ask))?;
         if done.reply != Reply::StaleReading {
             let changed = done.committed.is_some();
-            return Ok(HandedOver { before, head: done.state.head, changed, baseline });
+            return Ok(HandedOver { before, head: done.state.head, changed, baseline, owners });
         }
     }
     Err(overtaken(service))

@@ -35,7 +35,7 @@ const WAYS: [&str; 21] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 90] = [
+const READERS: [Row; 91] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -65,7 +65,8 @@ const READERS: [Row; 90] = [
     ),
     ("adapters/kubectl/client.rs", "read_to_end(", 1, "kubectl_object, kubectl_autoscalers"),
     ("adapters/kubectl/fence.rs", "FromStr for", 1, "kubectl_fence"),
-    ("adapters/kubectl/read.rs", "read_document", 3, "kubectl_object, kubectl_autoscalers"),
+    ("adapters/kubectl/autoscaler.rs", "read_document", 1, "kubectl_autoscalers"),
+    ("adapters/kubectl/read.rs", "read_document", 2, "kubectl_object, kubectl_autoscalers"),
     ("adapters/local/process.rs", "fs::read(", 1, "proc_stat"),
     ("adapters/local/process.rs", "read_to_string(", 1, "none: the boot id is only compared"),
     ("adapters/local/slot.rs", "read_to_end(", 1, "local_slot"),

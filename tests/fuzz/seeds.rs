@@ -199,12 +199,15 @@ const OBJECTS: [&str; 6] = [
     r#"{"metadata":{"name":"web","uid":"u-2","resourceVersion":"1"}}"#,
 ];
 
-const AUTOSCALERS: [&str; 3] = [
+const AUTOSCALERS: [&str; 4] = [
     r#"{"items":[{"metadata":{"name":"web-so","namespace":"prod"},"spec":{"scaleTargetRef":
     {"name":"web"},"minReplicaCount":1,"maxReplicaCount":9}},{"metadata":{"name":"b",
     "annotations":{"autoscaling.keda.sh/paused":"true"}},"spec":{"scaleTargetRef":{"name":"web",
     "kind":"Deployment"}}}]}"#,
     r#"{"items":[]}"#,
+    r#"{"items":[{"metadata":{"name":"keda-hpa-q","ownerReferences":[{"kind":"ScaledObject",
+    "name":"q"}]},"spec":{"scaleTargetRef":{"name":"web"},"maxReplicas":"9"}},{"metadata":{}},
+    {"metadata":{"name":"-o"},"spec":{"scaleTargetRef":{"name":"web"}}}]}"#,
     r#"{"items":[{"metadata":{"name":"c"},"spec":{"scaleTargetRef":{"kind":"StatefulSet",
     "name":"web"},"minReplicas":2}}]}"#,
 ];

@@ -159,9 +159,12 @@ fn a_kind_that_the_api_lacks_drives_nothing_and_one_that_may_not_be_read_is_name
     let found = kube.inspect();
     assert_eq!(found["owners"], json!([]));
     assert_eq!(found["owners_unread"], json!(["HorizontalPodAutoscaler"]));
-    // Anything else than that is no reading at all.
+    // Anything else than that is no reading at all; one odd object among them is only named.
     let kube = Kube::new();
     kube.server.put(&format!("{HPAS}/odd"), json!({"metadata": {"name": "odd"}, "spec": {}}));
+    let odd = json!(["HorizontalPodAutoscaler shop/odd"]);
+    assert_eq!(kube.inspect()["owners_unread"], odd);
+    kube.server.fault("horizontalpodautoscalers", Fault::Refuse(500, "InternalError"));
     assert_eq!(in_short(&kube.inspect()), "error read_failed");
 }
 

@@ -210,7 +210,8 @@ fn the_owner_of_a_count_changes_on_purpose_and_with_a_baseline() {
          hand-over external_hpa : done\n is a withdrawn\n hand-over external_hpa : unchanged
          put b 5 : external_owner
          hand-over native unread : count_unknown\n hand-over native found=hpa/web : still_owned
-         hand-over native : done\n put b 5 : done accepted",
+         hand-over native kind=h found=x : still_owned\n hand-over native kind=h : owners_unknown
+         hand-over native kind=hpa accept : done\n put b 5 : done accepted",
     );
     run("", "put a 5\n start a\n hand-over external_hpa : in_flight");
     run("", "set deny=register\n hand-over external_hpa : denied");

@@ -3,6 +3,7 @@
 use scalectl::domain::scale::command::{
     Adopt, AuthorityCommand, Authorize, HandOver, Observed, Tick,
 };
+use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::scaling::{Aggregation, CostCap, Sample, ScalingSpec, Signal};
 use scalectl::domain::scale::signed::Signing;
@@ -41,7 +42,12 @@ impl World {
                 actuator: None,
                 owner: words.value("owner").map(str::to_owned),
                 reading: (!words.has("unread")).then(|| (self.reading(), self.serial(words))),
-                found_owners: words.value("found").map(str::to_owned).into_iter().collect(),
+                owners: Owners {
+                    drive: words.value("found").map(str::to_owned).into_iter().collect(),
+                    unread: words.value("kind").map(str::to_owned).into_iter().collect(),
+                    ..Owners::default()
+                },
+                accepts_unread: words.has("accept"),
                 reason,
             }),
             "retire" => AuthorityCommand::Retire { service: service(), reason },

@@ -8,7 +8,7 @@ use super::script::run;
 const LATER: [&str; 3] = ["actuator_not_found", "authorization_not_found", "reviewed"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 52] = [
+const REACHED: [(&str, &str, &str); 53] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -45,6 +45,7 @@ const REACHED: [(&str, &str, &str); 52] = [
     ("approval_moved", "deny=scale_down", "put a 2 within=1h\ntarget 9\nbind\nperson bob\ngrant a"),
     ("approval_required", "deny=scale_down", "put a 2 within=1h\nstart a"),
     ("still_owned", "mode=external_hpa", "hand-over native found=hpa"),
+    ("owners_unknown", "mode=external_hpa", "hand-over native kind=hpa"),
     ("service_retired", "", "retire\nput a 5"),
     ("cooldown", "cooldown=5m", "put a 5\nstart a\nok a\nobserve a\nput b 6"),
     ("outcome_unknown", "", "put a 5\nstart a\nlose a\nobserve a"),

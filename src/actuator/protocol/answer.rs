@@ -6,6 +6,7 @@ use super::{PROTOCOL, one_line};
 use crate::domain::id::{ActuatorName, ErrorCode, Replicas, TargetResourceVersion};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Evidence;
+use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::result::{ActuationResult, Detail};
 use crate::domain::scale::service::Capabilities;
 use crate::domain::time::Timestamp;
@@ -63,7 +64,12 @@ pub struct Inspection {
     /// warning, where an owner is a reason to refuse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managers: Vec<String>,
-    /// Kinds of owners that may not be read: whether one of them drives the count nobody knows.
+    /// How those of `owners` are taken away that their own tool takes away: at most 64, each with
+    /// at most 8 lines of at most 32 words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub take_away: Vec<TakeAway>,
+    /// Owners, or kinds of them, that may not be read or not be understood: whether one of them
+    /// drives the count nobody knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners_unread: Vec<String>,
 }

@@ -1,10 +1,13 @@
 //! Answers, as we read them: strictly, and never taken for more than they prove.
 
+mod inspection;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::inspection::check_inspection;
 use super::answer::{ApplyReply, Description, ErrorReply, FenceReply, Inspection, LookupReply};
 use super::{PROTOCOL, PartialTarget, one_line};
 use crate::domain::canonical::{DocumentError, from_value, parse_strict};
@@ -366,22 +369,6 @@ fn open(bytes: &[u8]) -> Result<Map<String, Value>, AnswerError> {
         }
         _ => Ok(members),
     }
-}
-
-fn check_inspection(found: &Inspection, asked: &PartialTarget) -> Result<(), AnswerError> {
-    if !asked.is_place_of(&found.target) {
-        return Err(wrong_target(&found.target));
-    }
-    for (list, problem) in [
-        (&found.owners, "owners are at most 64 short names"),
-        (&found.managers, "managers are at most 64 short names"),
-        (&found.owners_unread, "owners_unread are at most 64 short names"),
-    ] {
-        if list.len() > LIST_ITEMS_MAX || !list.iter().all(|name| is_short_text(name)) {
-            return Err(AnswerError::Bounds { problem });
-        }
-    }
-    Ok(())
 }
 
 fn is_short_text(text: &str) -> bool {

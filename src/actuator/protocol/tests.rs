@@ -185,6 +185,13 @@ fn readings_of_another_place_or_after_a_bad_exit_are_refused() {
         (sample.replace("[]", r#"["a\u0007b"]"#), OK, "owners"),
         (sample.replace("[]", r#"[],"managers":["a\u0007b"]"#), OK, "managers"),
         (sample.replace("[]", r#"[],"owners_unread":[""]"#), OK, "owners_unread"),
+        (sample.replace("[]", r#"[],"take_away":[{"owner":"a","lines":[[]]}]"#), OK, "take_away"),
+        (sample.replace("[]", r#"[],"take_away":[{"owner":"","lines":[]}]"#), OK, "take_away"),
+        (
+            sample.replace("[]", r#"[],"take_away":[{"owner":"a","lines":[["b\u001b"]]}]"#),
+            OK,
+            "take_away",
+        ),
         (sample.replace("12:00:01Z", "12:00:01"), OK, "read_at"),
         (sample.replace(r#""replicas":3"#, r#""replicas":-3"#), OK, "replicas"),
     ] {

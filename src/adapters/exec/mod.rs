@@ -243,6 +243,7 @@ impl Exec<'_> {
             owners: Vec::new(),
             managers: Vec::new(),
             owners_unread: Vec::new(),
+            take_away: Vec::new(),
         })
     }
 

@@ -11,6 +11,7 @@
 //! nor looks up; it fences and reads.
 
 mod apply;
+mod autoscaler;
 mod client;
 mod evidence;
 mod fence;
@@ -24,10 +25,7 @@ use std::io::{Read, Write};
 
 use self::client::RunError;
 use self::read::Reader;
-pub use self::{
-    fence::mark_in,
-    read::{object_in, owners_in},
-};
+pub use self::{autoscaler::owners_in, fence::mark_in, read::object_in};
 use super::{Adapter, failed};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::{

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::Kind;
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 
 /// The annotation that holds the newest fence.
@@ -48,6 +47,8 @@ struct ManagedFields {
     manager: String,
     #[serde(default)]
     subresource: String,
+    #[serde(default)]
+    time: Option<String>,
     #[serde(default)]
     fields_v1: Value,
 }
@@ -107,18 +108,24 @@ impl Object {
         self.is_seen().then(|| count.unwrap_or(Replicas::MIN))
     }
 
-    /// Who else has set the count, as the API server remembers it, each once.
+    /// Who else has set the count, as the API server remembers it, each once, with when they last
+    /// did.
     pub(super) fn managers(&self) -> Vec<String> {
         let sets = |entry: &&ManagedFields| {
             entry.fields_v1.pointer("/f:spec/f:replicas").is_some()
                 && (entry.manager.as_str(), entry.subresource.as_str()) != OWN_MANAGER
         };
-        let mut names: Vec<String> =
-            self.metadata.managed_fields.iter().filter(sets).map(|e| name(&e.manager)).collect();
-        names.sort();
-        names.dedup();
-        names.truncate(super::read::NAMES_MAX);
-        names
+        let mut last: BTreeMap<String, Option<&str>> = BTreeMap::new();
+        for entry in self.metadata.managed_fields.iter().filter(sets) {
+            let time = last.entry(name(&entry.manager)).or_default();
+            // Instants of the API are of one form, so that their texts have their order.
+            *time = (*time).max(entry.time.as_deref());
+        }
+        let told = |(manager, time): (String, Option<&str>)| match time {
+            Some(time) => name(&format!("{manager} ({time})")),
+            None => manager,
+        };
+        last.into_iter().map(told).take(super::read::NAMES_MAX).collect()
     }
 }
 
@@ -132,68 +139,4 @@ pub(super) fn name(text: &str) -> String {
 #[derive(Debug, Deserialize)]
 pub(super) struct List<T> {
     pub(super) items: Vec<T>,
-}
-
-/// An autoscaler of either kind.
-#[derive(Debug, Deserialize)]
-pub(super) struct Autoscaler {
-    metadata: AutoscalerMetadata,
-    spec: AutoscalerSpec,
-}
-
-#[derive(Debug, Deserialize)]
-struct AutoscalerMetadata {
-    name: String,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AutoscalerSpec {
-    scale_target_ref: ScaleTarget,
-    min_replicas: Option<u64>,
-    max_replicas: Option<u64>,
-    min_replica_count: Option<u64>,
-    max_replica_count: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ScaleTarget {
-    kind: Option<String>,
-    name: String,
-}
-
-impl Autoscaler {
-    /// Whether it is meant for an object. A ScaledObject that names no kind means a Deployment.
-    pub(super) fn targets(&self, kind: Kind, name: &str) -> bool {
-        let target = &self.spec.scale_target_ref;
-        let found = target.kind.as_deref().unwrap_or("Deployment");
-        target.name == name && found == kind.as_str()
-    }
-
-    /// Whether a ScaledObject lets the count alone. Only the word true pauses; one that is paused
-    /// at a count holds that count, so it drives.
-    pub(super) fn is_paused(&self) -> bool {
-        let annotation =
-            |name: &str| self.metadata.annotations.get(&format!("autoscaling.keda.sh/{name}"));
-        annotation("paused").is_some_and(|value| value.eq_ignore_ascii_case("true"))
-            && annotation("paused-replicas").is_none()
-    }
-
-    /// What it is called, for people.
-    pub(super) fn described(&self, kind: &str) -> String {
-        let spec = &self.spec;
-        let text = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |c| c.to_string());
-        let least = spec.min_replicas.or(spec.min_replica_count);
-        let most = spec.max_replicas.or(spec.max_replica_count);
-        let bounds = match (least, most) {
-            (None, None) => String::new(),
-            (least, most) => format!(" (min {}, max {})", text(least), text(most)),
-        };
-        let (namespace, own) = (name(&self.metadata.namespace), name(&self.metadata.name));
-        format!("{kind} {namespace}/{own}{bounds}")
-    }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
+use super::autoscaler::{Found, SCALED_OBJECT};
 use super::client::{Client, Ended, RunError};
-use super::object::{Autoscaler, List, Object};
-use super::place::{Kind, Place};
+use super::object::{List, Object};
+use super::place::Place;
 use super::{KubectlConfig, Refusal, is_server_word};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::Inspection;
@@ -31,7 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Who drives a count, by the resource that says so.
 const AUTOSCALERS: [(&str, &str); 2] = [
     ("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler"),
-    ("scaledobjects.keda.sh", "ScaledObject"),
+    ("scaledobjects.keda.sh", SCALED_OBJECT),
 ];
 
 /// Reads one object through one context, until a deadline.
@@ -214,14 +215,15 @@ impl<'a> Reader<'a> {
             let detail = format!("namespace {} is no identifier", self.place.namespace);
             Refusal::terminal("unsafe_target", detail)
         })?;
-        let (owners, owners_unread) = self.owners()?;
+        let Found { owners, take_away, unread } = self.owners()?;
         Ok(Inspection {
             replicas,
             ready_replicas: object.counted(object.status.ready_replicas),
             generation: object.metadata.generation,
             managers: object.managers(),
             owners,
-            owners_unread,
+            owners_unread: unread,
+            take_away,
             read_at,
             target: TargetBinding {
                 cluster_id,
@@ -234,8 +236,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Who drives the count, and of whom it may not be read whether they do.
-    fn owners(&self) -> Result<(Vec<String>, Vec<String>), Refusal> {
-        let (mut owners, mut unread) = (Vec::new(), Vec::new());
+    fn owners(&self) -> Result<Found, Refusal> {
+        let mut all = Found::default();
         for (resource, kind) in AUTOSCALERS {
             let tail = ["get", resource, "-o", "json"];
             let ended = self.client().run(&tail, self.until).map_err(|e| Refusal::of_run(&e))?;
@@ -244,20 +246,26 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 if is_server_word(&ended.words, &["Forbidden"]) {
-                    unread.push(kind.to_owned());
+                    all.unread.push(kind.to_owned());
                     continue;
                 }
                 let detail = format!("kubectl get {resource}: {}", ended.words);
                 return Err(Refusal::retryable("read_failed", detail));
             }
             let place = (self.place.kind, self.place.name.as_str());
-            owners.extend(owners_of(&ended.stdout, kind, place).map_err(|e| {
+            let found = Found::of(&ended.stdout, kind, place, &self.client()).map_err(|e| {
                 let detail = format!("the list of {resource} cannot be read: {e}");
                 Refusal::retryable("read_failed", detail)
-            })?);
+            })?;
+            all.owners.extend(found.owners);
+            all.take_away.extend(found.take_away);
+            all.unread.extend(found.unread);
         }
-        owners.truncate(NAMES_MAX);
-        Ok((owners, unread))
+        for list in [&mut all.owners, &mut all.unread] {
+            list.truncate(NAMES_MAX);
+        }
+        all.take_away.truncate(NAMES_MAX);
+        Ok(all)
     }
 
     /// A list of a kind in the namespace.
@@ -265,22 +273,6 @@ impl<'a> Reader<'a> {
         let list: List<T> = self.document(&["get", resource, "-o", "json"])?;
         Ok(list.items)
     }
-}
-
-/// Who drives the count of an object, by a list of autoscalers of one kind.
-fn owners_of(
-    printed: &[u8],
-    kind: &str,
-    (target, name): (Kind, &str),
-) -> Result<Vec<String>, DocumentError> {
-    let found: List<Autoscaler> = read_document_of_any_length(printed)?;
-    let drives = |one: &&Autoscaler| one.targets(target, name) && !one.is_paused();
-    Ok(found.items.iter().filter(drives).map(|one| one.described(kind)).collect())
-}
-
-/// Who drives the count of a Deployment, by the list of ScaledObjects that kubectl printed.
-pub fn owners_in(printed: &[u8], deployment: &str) -> Result<Vec<String>, DocumentError> {
-    owners_of(printed, "ScaledObject", (Kind::Deployment, deployment))
 }
 
 /// What an object says that kubectl printed: its uid, its count, and who else has set that.

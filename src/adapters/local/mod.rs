@@ -258,6 +258,7 @@ fn inspection(host: &Host, workload: &Workload) -> Result<Inspection, LocalError
         owners: Vec::new(),
         managers: Vec::new(),
         owners_unread: Vec::new(),
+        take_away: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@ use super::tests::{clock, id, number};
 use crate::domain::id::Replicas;
 use crate::domain::scale::authority::Hold;
 use crate::domain::scale::consent::Unauthorized;
+use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::provenance::PersonEvidence;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredMode;
@@ -70,10 +71,22 @@ pub(super) fn rows() -> Vec<Rejection> {
         moved(None),
         owned(None),
         owned(Some("hpa shop/search".to_owned())),
-        Rejection::StillOwned {
-            service: id("search"),
-            owners: vec!["HorizontalPodAutoscaler shop/search".to_owned()],
-        },
+        still_owned(&["HorizontalPodAutoscaler shop/search"], &[]),
+        still_owned(
+            &["HorizontalPodAutoscaler shop/search", "ScaledObject shop/queue"],
+            &["kubectl -n shop delete scaledobject/queue"],
+        ),
         Rejection::Retired { service: service(), at: clock("12:00:00") },
     ]
+}
+
+fn still_owned(owners: &[&str], lines: &[&str]) -> Rejection {
+    let words = |line: &&str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let lines: Vec<_> = lines.iter().map(words).collect();
+    let owner = owners.last().map_or_else(String::new, |owner| (*owner).to_owned());
+    Rejection::StillOwned {
+        service: id("search"),
+        owners: owners.iter().map(|owner| (*owner).to_owned()).collect(),
+        take_away: if lines.is_empty() { Vec::new() } else { vec![TakeAway { owner, lines }] },
+    }
 }

@@ -1,9 +1,11 @@
 //! Refusals that rest on a person's word: owners, holds, answers and authorizations.
 
 use super::rejection::at;
+use super::rejection_missing::named;
 use super::{Problem, ProblemContext};
 use crate::domain::id::{AuthorizationId, ServiceName};
 use crate::domain::scale::authority::Hold;
+use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::rejection::Rejection;
 
 /// Where a person says why.
@@ -15,11 +17,8 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::ExternalOwner { service, mode, owner } => {
             external_owner(p.fact("mode", mode.as_str()), service, owner.as_deref(), c)
         }
-        Rejection::StillOwned { service, owners } => {
-            let p = owners.iter().fold(p, |p, owner| p.fact("owner", owner.clone()));
-            p.hint("take it away there first, and keep a copy of it; then run this same line again")
-                .again(c)
-                .run(c.command(&["service", "show", service.as_str()]))
+        Rejection::StillOwned { service, owners, take_away } => {
+            still_owned(named(p, "owner", owners), service, take_away, c)
         }
         Rejection::ApprovalRequired { service, revision, until } => p
             .fact("proposal", format!("open for {}", until.since(c.now)))
@@ -106,6 +105,23 @@ fn external_owner(
     };
     let take_over = ["service", "mode", service.as_str(), "native", "--reason", SAY_WHY];
     p.hint("change the count where it is owned, or take it over with").run(c.command(&take_over))
+}
+
+fn still_owned(
+    p: Problem,
+    service: &ServiceName,
+    take_away: &[TakeAway],
+    c: &ProblemContext,
+) -> Problem {
+    let p = p.hint(if take_away.is_empty() {
+        "take it away there first, and keep a copy of it; then run this same line again"
+    } else {
+        "keep a copy of it and take it away there with the first lines; then run this same line \
+         again"
+    });
+    let lines = take_away.iter().flat_map(|one| &one.lines);
+    let p = lines.fold(p, |p, line| p.run(line.clone()));
+    p.again(c).run(c.command(&["service", "show", service.as_str()]))
 }
 
 fn story(p: Problem, c: &ProblemContext, id: &AuthorizationId) -> Problem {

@@ -53,6 +53,35 @@ pub(super) fn fact_unknown(
             .hint("find out what became of it, then run this same line again")
             .run(c.command(&["replay", &format!("{service}@{by}")]))
             .again(c),
+        MissingFact::Owners { unread } => {
+            let p = named(p, "unread", unread);
+            let p = p
+                .hint(
+                    "let the actuator read them and run this same line again; or make sure that \
+                     none of them drives the count, and say so, which is recorded",
+                )
+                .again(c);
+            let flag = ["--owners-unread", "accept"].map(str::to_owned);
+            let is_hand_over = c.verb == ["service", "mode"] && !c.line.is_empty();
+            let line = if is_hand_over {
+                c.line.clone()
+            } else {
+                c.command(&["service", "mode", service, "native", "--reason", "TEXT"])
+            };
+            p.run(line.into_iter().chain(flag).collect())
+        }
+    }
+}
+
+/// Facts of one label: each has a number of its own where there are several, because in a document
+/// one label has one value.
+pub(super) fn named(p: Problem, label: &str, names: &[String]) -> Problem {
+    match names {
+        [name] => p.fact(label, name.clone()),
+        names => names
+            .iter()
+            .enumerate()
+            .fold(p, |p, (at, name)| p.fact(format!("{label} {}", at + 1), name.clone())),
     }
 }
 

@@ -331,6 +331,7 @@ fn waits_and_gaps() -> Vec<Rejection> {
         missing(MissingFact::Evidence),
         missing(MissingFact::EvidenceSays { part: "drained", expected, actual }),
         missing(MissingFact::Count { why: "connection refused".to_owned() }),
+        missing(MissingFact::Owners { unread: vec!["ScaledObject".to_owned()] }),
         missing(MissingFact::Cooldown { by: number(8) }),
         missing(MissingFact::Reading),
         Rejection::ClockSkew {

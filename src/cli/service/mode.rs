@@ -29,6 +29,11 @@ pub(super) struct ModeArgs {
     /// What the other controller is called [default: as found]
     #[arg(long, value_name = "TEXT")]
     owner: Option<String>,
+    /// What of owners that the actuator may not read: refuse, or accept that none of them drives
+    /// the count, which is recorded
+    #[arg(long, value_name = "WHAT", value_parser = ["refuse", "accept"],
+        default_value = "refuse")]
+    owners_unread: String,
     #[command(flatten)]
     why: Why,
 }
@@ -48,6 +53,7 @@ pub(super) fn mode(args: &ModeArgs, app: &mut App) -> Outcome {
         expected: args.expect_revision,
         actuator: args.actuator.clone(),
         owner: args.owner.clone(),
+        accepts_unread: args.owners_unread == "accept",
         reason: args.why.detail(app)?,
     };
     crate::cli::install_signals()?;
@@ -77,8 +83,21 @@ fn answer(name: &ServiceName, done: &HandedOver) -> Answer {
     };
     let (from, to) = (done.before.mode.as_str(), after.mode.as_str());
     let registration = after.unit_revision;
-    let answer =
+    let mut answer =
         answer.line(format!("{name}  {from} → {to}   {baseline}   registration {registration}"));
+    if after.mode.record_mode().is_some() {
+        for manager in &done.owners.managers {
+            let text = format!(
+                "{manager} has set the count of {name} too, and does so again with the next \
+                 version that it applies: take spec.replicas out of that"
+            );
+            answer = answer.warning("other_manager", text);
+        }
+        for unread in &done.owners.unread {
+            let text = format!("{unread} could not be read: that it does not drive is your word");
+            answer = answer.warning("owners_unread", text);
+        }
+    }
     let is_ours = |mode: RegisteredMode| mode.record_mode().is_some();
     if is_ours(done.before.mode) && !is_ours(after.mode) {
         let wanted = done.head.wanted.as_ref().map_or_else(

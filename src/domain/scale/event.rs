@@ -57,6 +57,9 @@ pub enum EventBody {
         registration: Registration,
         /// What the target was right before.
         binding: Binding,
+        /// Owners that nobody could read, of whom a person has said that they do not drive it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        owners_unread: Vec<String>,
         /// Why.
         reason: Detail,
         /// What policy said.

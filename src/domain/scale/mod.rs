@@ -20,6 +20,7 @@ pub mod invariant;
 pub mod lease;
 mod life;
 pub mod observation;
+pub mod owners;
 pub mod policy;
 pub mod provenance;
 pub mod rejection;

@@ -13,6 +13,7 @@ use super::authority::Hold;
 use super::consent::Unauthorized;
 use super::execution::Phase;
 use super::lease::HeldLease;
+use super::owners::TakeAway;
 use super::policy::PolicyAnswer;
 use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
@@ -292,8 +293,12 @@ pub enum Rejection {
     #[error("{} owns the count of {service}{}", mode.as_str(), named(owner.as_deref()))]
     ExternalOwner { service: ServiceName, mode: RegisteredMode, owner: Option<String> },
     /// Another controller was found to drive the count.
-    #[error("{} still drives the count of {service}", owners.join(" and "))]
-    StillOwned { service: ServiceName, owners: Vec<String> },
+    #[error(
+        "{} still {} the count of {service}",
+        owners.join(" and "),
+        if owners.len() == 1 { "drives" } else { "drive" }
+    )]
+    StillOwned { service: ServiceName, owners: Vec<String>, take_away: Vec<TakeAway> },
 
     /// The reading is not the wished count.
     #[error("{service}@{revision} wishes a count of {desired}, and {actual} was read")]
@@ -395,6 +400,7 @@ impl Rejection {
                 MissingFact::Evidence | MissingFact::EvidenceSays { .. } => "evidence_missing",
                 MissingFact::Count { .. } | MissingFact::Overtaken { .. } => "count_unknown",
                 MissingFact::Cooldown { .. } => "cooldown_unknown",
+                MissingFact::Owners { .. } => "owners_unknown",
                 MissingFact::Reading => "reading_missing",
             },
             Self::ClockSkew { .. } => "clock_skew",

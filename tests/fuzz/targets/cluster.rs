@@ -41,27 +41,66 @@ pub fn kubectl_object(data: &[u8]) -> bool {
     true
 }
 
-/// Whoever is meant for the object and is not paused drives it, and nobody else.
-pub fn kubectl_autoscalers(data: &[u8]) -> bool {
-    let Ok(owners) = owners_in(data, "web") else { return false };
-    let said = object(data);
-    let drives = |one: &&Value| {
-        assert!(one.is_object() && one["metadata"].is_object(), "{said}");
-        let target = &one["spec"]["scaleTargetRef"];
-        let kind = target["kind"].as_str().unwrap_or("Deployment");
-        let notes = &one["metadata"]["annotations"];
-        let paused = notes["autoscaling.keda.sh/paused"].as_str().unwrap_or_default();
-        let is_held = notes.get("autoscaling.keda.sh/paused-replicas").is_some();
-        let is_paused = paused.eq_ignore_ascii_case("true") && !is_held;
-        target["name"] == "web" && kind == "Deployment" && !is_paused
+/// Whether all that is read of an autoscaler is of its type.
+fn is_sound(one: &Value) -> bool {
+    let is = |value: Option<&Value>, fits: fn(&Value) -> bool| value.is_none_or(fits);
+    let reference = |it: &Value| {
+        it.is_object()
+            && is(it.get("kind"), Value::is_string)
+            && is(it.get("name"), Value::is_string)
     };
-    let items = said["items"].as_array().expect("a list has items");
-    assert_eq!(owners.len(), items.iter().filter(drives).count(), "{said}: {owners:?}");
-    for owner in &owners {
-        assert!(owner.starts_with("ScaledObject "), "{owner:?}");
-        assert!(!owner.chars().any(char::is_control), "{owner:?}");
+    let (metadata, target) = (&one["metadata"], &one["spec"]["scaleTargetRef"]);
+    let references = metadata.get("ownerReferences");
+    metadata["name"].is_string()
+        && is(metadata.get("namespace"), Value::is_string)
+        && is(metadata.get("annotations"), Value::is_object)
+        && references.is_none_or(|it| it.as_array().is_some_and(|all| all.iter().all(reference)))
+        && target["name"].is_string()
+        && is(target.get("kind"), |kind| kind.is_string() || kind.is_null())
+}
+
+/// Whoever is meant for the object and lets it not alone drives it, and nobody else; who cannot be
+/// understood is told and stands in nobody's way; a line has no word that could be an option.
+pub fn kubectl_autoscalers(data: &[u8]) -> bool {
+    let mut is_taken = false;
+    for kind in ["ScaledObject", "HorizontalPodAutoscaler"] {
+        let Ok(found) = owners_in(data, kind, "web") else { continue };
+        let (owners, take_away, unread) = (found.drive, found.take_away, found.unread);
+        is_taken = true;
+        let said = object(data);
+        let drives = |one: &&Value| {
+            let target = &one["spec"]["scaleTargetRef"];
+            let of = target["kind"].as_str().unwrap_or("Deployment");
+            let notes = &one["metadata"]["annotations"];
+            let paused = notes["autoscaling.keda.sh/paused"].as_str().unwrap_or_default();
+            let is_held = notes.get("autoscaling.keda.sh/paused-replicas").is_some();
+            let is_paused = paused.eq_ignore_ascii_case("true") && !is_held;
+            let is_alone = kind == "ScaledObject" && is_paused;
+            target["name"] == "web" && of == "Deployment" && !is_alone
+        };
+        let items = said["items"].as_array().expect("a list has items");
+        let (sound, other): (Vec<&Value>, Vec<&Value>) = items.iter().partition(|it| is_sound(it));
+        assert_eq!(unread.len(), other.len(), "{said}: {unread:?}");
+        let driving = sound.into_iter().filter(drives).count();
+        assert_eq!(owners.len(), driving, "{said}: {owners:?}");
+        for told in owners.iter().chain(&unread) {
+            assert!(told.starts_with(&format!("{kind} ")), "{told:?}");
+            assert!(!told.chars().any(char::is_control), "{told:?}");
+        }
+        for one in &take_away {
+            assert!(owners.contains(&one.owner), "{one:?}: {owners:?}");
+            for line in &one.lines {
+                assert_eq!(line[..5], ["kubectl", "--context", "context", "-n", "shop"]);
+                let is_name = |word: &str| word.split('/').all(|it| !it.starts_with('-'));
+                assert!(line.iter().all(|word| word.is_ascii() && !word.contains(' ')), "{line:?}");
+                assert!(
+                    line.iter().filter(|it| it.contains('/')).all(|it| is_name(it)),
+                    "{line:?}"
+                );
+            }
+        }
     }
-    true
+    is_taken
 }
 
 /// A mark that is read says the same again, and its three numbers are those of the text.

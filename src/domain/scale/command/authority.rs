@@ -6,6 +6,7 @@ use crate::domain::id::{
 use crate::domain::scale::consent::Incident;
 use crate::domain::scale::intent::Reason;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::scaling::{CostCap, Sample};
 use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
@@ -127,8 +128,10 @@ pub struct HandOver {
     pub owner: Option<String>,
     /// The target as just read, with the serial of the service before; none where nobody can.
     pub reading: Option<(Reading, u64)>,
-    /// The controllers that were found to drive the count.
-    pub found_owners: Vec<String>,
+    /// The controllers that were found to drive the count, or may.
+    pub owners: Owners,
+    /// Whether whoever asks says that those who could not be read do not drive it.
+    pub accepts_unread: bool,
     /// Why.
     pub reason: Detail,
 }

@@ -78,12 +78,14 @@ fn hand_over(draft: &Draft<'_>, ask: &HandOver) -> Result<Decision, Rejection> {
     let decision = draft.may_administer(PolicyAction::Register, subject, writer, reason)?;
 
     // From here it must succeed.
+    let becomes_ours = ask.mode.record_mode().is_some();
     let mut events = taken_back(draft, "the count has another owner");
     let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
     events.push(EventBody::ServiceHandedOver {
         from: registration.mode,
         registration: Registration { unit_revision, ..wanted },
         binding,
+        owners_unread: if becomes_ours { ask.owners.unread.clone() } else { Vec::new() },
         reason: ask.reason.clone(),
         decision,
     });
@@ -100,9 +102,14 @@ fn baseline(
 ) -> Result<Option<Binding>, Rejection> {
     let service = || ask.service.clone();
     let becomes_ours = ask.mode.record_mode().is_some();
-    if becomes_ours && !ask.found_owners.is_empty() {
-        let owners = ask.found_owners.clone();
-        return Err(Rejection::StillOwned { service: service(), owners });
+    let found = &ask.owners;
+    if becomes_ours && !found.drive.is_empty() {
+        let (owners, take_away) = (found.drive.clone(), found.take_away.clone());
+        return Err(Rejection::StillOwned { service: service(), owners, take_away });
+    }
+    if becomes_ours && !found.unread.is_empty() && !ask.accepts_unread {
+        let fact = MissingFact::Owners { unread: found.unread.clone() };
+        return Err(Rejection::FactUnknown { service: service(), fact });
     }
     if becomes_ours && ask.actuator.is_none() && registration.actuator.is_none() {
         return Err(Rejection::Contradiction(format!(

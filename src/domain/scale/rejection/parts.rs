@@ -91,6 +91,11 @@ pub enum MissingFact {
     },
     /// A reading of the target.
     Reading,
+    /// Who else drives the count.
+    Owners {
+        /// Who could not be read.
+        unread: Vec<String>,
+    },
 }
 
 impl MissingFact {
@@ -111,6 +116,10 @@ impl MissingFact {
                 format!("{service} may be cooling: nobody knows what became of {service}@{by}")
             }
             Self::Reading => format!("{service} was not read, and nothing else can confirm it"),
+            Self::Owners { unread } => format!(
+                "nobody knows who drives the count of {service}: {} could not be read",
+                unread.join(" and ")
+            ),
         }
     }
 }
