@@ -528,7 +528,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actuator -d 'Who carries a wish out' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l mode -d 'Who may change the count: native, delegated, external_hpa (hpa), external_keda (keda)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l writer -d 'The one controller that may act [default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l min -d 'The least that may be wished [default: 0]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l min -d 'The least that may be wished [default: 0; of a new service that a signal scales: 1]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l max -d 'The most that may be wished' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l workload -d 'What the target is called [default: the service\'s name]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l cluster -d 'The cluster [default: as inspected]' -r

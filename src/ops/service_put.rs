@@ -34,7 +34,8 @@ pub struct ServiceChange {
     pub mode: Option<RegisteredMode>,
     /// The one controller that may act; the operating system's user by default.
     pub writer: Option<ControllerId>,
-    /// The least that may be wished; 0 by default.
+    /// The least that may be wished; 0 by default, and 1 where a new service is scaled by a signal
+    /// (facts/fleet-authority.md, 1B).
     pub min: Option<Replicas>,
     /// The most that may be wished; must be named in a new registration.
     pub max: Option<Replicas>,

@@ -46,7 +46,7 @@ pub(super) struct SettingsArgs {
     /// The one controller that may act [default: the OS user]
     #[arg(long, value_name = "NAME")]
     writer: Option<ControllerId>,
-    /// The least that may be wished [default: 0]
+    /// The least that may be wished [default: 0; of a new service that a signal scales: 1]
     #[arg(long, value_name = "N", value_parser = whole_number)]
     min: Option<u64>,
     /// The most that may be wished

@@ -50,7 +50,7 @@ pub(super) fn merged(
         min_replicas: change
             .min
             .or(before.map(|before| before.min_replicas))
-            .unwrap_or(Replicas::MIN),
+            .unwrap_or(if scaling.is_some() { Replicas::from(1) } else { Replicas::MIN }),
         max_replicas,
         actuator: actuator.map(|actuator| actuator.name.clone()),
         cluster_id: target.cluster.clone(),

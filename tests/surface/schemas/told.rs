@@ -122,6 +122,22 @@ fn what_a_service_shows_fits_its_schema_and_is_put_back() {
     world.run_with(put, twice.to_string().as_bytes()).exits(2).says("its other name, says 1");
 }
 
+/// The rule book's minimum (1B) is that of a scaling; a static service begins at 0.
+#[test]
+fn a_new_service_that_a_signal_scales_keeps_one_replica_unless_it_says_otherwise() {
+    let world = World::new();
+    world.init_fake();
+    let least = |name: &str, line: &str| {
+        let put = format!("service put {name} --actuator fake --writer ops --max 9 {line}");
+        world.run(&put).exits(0);
+        world.json(&format!("service show {name}")).exits(0).at("/registration/min_replicas")
+    };
+    assert_eq!(least("scaled", "--signal depth --signal-target 5"), 1);
+    assert_eq!(least("idle", "--signal depth --signal-target 5 --min 0"), 0);
+    assert_eq!(least("plain", ""), 0);
+    assert_eq!(least("plain", "--signal depth --signal-target 5"), 0, "what is there stays");
+}
+
 #[test]
 fn signals_fit_their_schema_exactly_if_every_sample_is_read() {
     let schema = Schema::named("signals");
