@@ -76,7 +76,7 @@ const UNTIL_MAX: DurationMs = DurationMs::from_secs(31 * 86_400);
 
 /// Whether a line says nothing that only a new wish can have: it may then go on with an older one.
 pub(super) fn may_resume(matches: &ArgMatches) -> bool {
-    ["valid_for", "queue", "supersede"]
+    ["valid_for", "queue", "supersede", "rolls_back"]
         .iter()
         .all(|flag| matches.value_source(flag) != Some(ValueSource::CommandLine))
 }

@@ -20,6 +20,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
+use crate::ops::report::Effect;
 use crate::ops::{OpError, Session};
 
 pub(super) const NOUN: Noun = Noun {
@@ -252,9 +253,11 @@ fn call_text(session: &Session, execution: &Execution) -> Option<String> {
 }
 
 fn drift(execution: &Execution) -> &'static str {
-    match &execution.result {
-        Some(recorded) if recorded.partly_applied => "it failed, and the target is not as it was",
-        Some(_) | None => "a reading or a late result contradicts it",
+    match Effect::left_by(execution) {
+        Effect::Partial => "it failed, and the target is not as it was",
+        Effect::None | Effect::Applied | Effect::Unknown => {
+            "a reading or a late result contradicts it"
+        }
     }
 }
 

@@ -53,12 +53,11 @@ impl Fault {
         }
     }
 
-    /// What the calls of the key have left, as the refusal was decided on it.
+    /// What the calls of the key have left, as the refusal was decided on it; none where it was
+    /// about no key.
     pub(crate) fn left(&self) -> Option<Effect> {
         match self {
-            Self::Op(OpError::Rejected { left, .. }) => {
-                Some(*left).filter(|it| *it != Effect::None)
-            }
+            Self::Op(OpError::Rejected { left, .. }) => *left,
             Self::Op(_) | Self::Problem(_) => None,
         }
     }

@@ -70,6 +70,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
     let (service, replicas) = wish_of(&args.wish)?;
     let (put, _) = put_of_flags(&service, replicas, &args.put, app, false)?;
+    let put = args.put.undoing(put, app)?;
     let until = until(&args.until, app.session()?.now())?;
     let put = PutIntent {
         source: WishSource::Override,

@@ -84,7 +84,8 @@ pub(super) fn of_wish(
         let reason = known.map(|known| known.intent.wish.reason.as_str().to_owned());
         put.reason = Some(reason.unwrap_or_else(|| "plan".to_owned()));
     }
-    let (put, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
+    let (wish, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
+    let put = put.undoing(wish, app)?;
     super::install_signals()?;
     let (put, breaking) = glass(app, put)?;
     let may_resume = may_resume && put.authorization.is_none();

@@ -141,7 +141,7 @@ impl All {
         let key = execution.key().clone();
         let session = app.session()?;
         // Each row answers for what it did itself.
-        session.effect = effect;
+        (session.effect, session.left) = (effect, Effect::None);
         let replayed = match deadline {
             None => replay(session, &key),
             Some(deadline) => {

@@ -22,8 +22,8 @@ pub enum OpError {
         rejection: Box<Rejection>,
         /// The service as it stands, where it is registered.
         head: Option<Box<ServiceHead>>,
-        /// What the calls of the key that it is about have left.
-        left: Effect,
+        /// What the calls of the key that it is about have left; none where it is about no key.
+        left: Option<Effect>,
     },
     /// The ledger could not be read or written.
     #[error(transparent)]
@@ -185,6 +185,6 @@ impl OpError {
 
 impl From<Rejection> for OpError {
     fn from(rejection: Rejection) -> Self {
-        Self::Rejected { rejection: Box::new(rejection), head: None, left: Effect::None }
+        Self::Rejected { rejection: Box::new(rejection), head: None, left: None }
     }
 }

@@ -9,11 +9,12 @@ use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
 use super::told;
 use crate::domain::id::ControllerId;
-use crate::domain::scale::command::PutIntent;
-use crate::domain::scale::decide::{answer_of_key, on_ledger_clock};
+use crate::domain::scale::command::{Command, PutIntent};
+use crate::domain::scale::decide::{answer_of_key, decide, on_ledger_clock};
 use crate::domain::scale::gates::{self, Reports};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceState;
+use crate::domain::time::Timestamp;
 
 /// What a put would meet.
 pub struct Plan {
@@ -94,9 +95,8 @@ pub fn plan(
             Err(rejection) => before = Some(Before::Refused(Box::new(rejection))),
         }
     }
-    let reports = session.with_context(&state, Some(put.key()), |context| {
-        gates::of_put(&state, &put, context, now)
-    })?;
+    let (reports, beside) = walked(session, &state, &put, now)?;
+    before = before.or(beside.map(|rejection| Before::Refused(Box::new(rejection))));
     if before.is_none() && reports.first_refusal().is_none() {
         let pinned = state.head.authority.pinned_at(now).filter(|_| put.pin_until.is_none());
         let told = told::of_wish(put.source, put.desired(), pinned, &state.head);
@@ -112,4 +112,21 @@ fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOption
         override_cooldown: put.override_cooldown,
         ..CarryOptions::default()
     }
+}
+
+/// What every gate says of a put, and what refuses it beside them: what it would roll back may be
+/// none of its own.
+fn walked(
+    session: &mut Session,
+    state: &ServiceState,
+    put: &PutIntent,
+    now: Timestamp,
+) -> Result<(Reports, Option<Rejection>), OpError> {
+    let command = Command::Put(Box::new(put.clone()));
+    session.with_context(state, Some(put.key()), |context| {
+        let reports = gates::of_put(state, put, context, now);
+        let refused = decide(state, &command, context, now).err();
+        let beside = refused.filter(|refused| Some(refused) != reports.first_refusal());
+        (reports, beside)
+    })
 }

@@ -108,6 +108,14 @@ pub(super) enum Read {
 }
 
 impl Session {
+    /// A registered service with its target as it is now, read but not recorded.
+    pub fn peek(&mut self, service: &ServiceName) -> Result<ServiceHead, OpError> {
+        let state = self.load_service(service)?;
+        Ok(match self.as_read(state)? {
+            Read::Fresh(state) | Read::Stored(state) | Read::Refused(state, _) => state.head,
+        })
+    }
+
     /// A service as `scale` would find it, read but not recorded. Where it cannot be read, its
     /// count is unknown, which is said beside the answer.
     pub(super) fn as_read(&mut self, mut state: ServiceState) -> Result<Read, OpError> {

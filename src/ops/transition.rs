@@ -54,8 +54,8 @@ pub(super) struct Decided {
 pub(super) struct Refused {
     pub(super) rejection: Box<Rejection>,
     pub(super) head: Option<Box<ServiceHead>>,
-    /// What the calls of the key that it is about have left.
-    pub(super) left: Effect,
+    /// What the calls of the key that it is about have left; none where it is about no key.
+    pub(super) left: Option<Effect>,
     /// The row that it leaves, where it is of a kind that is kept.
     pub(super) kept: Option<Box<RefusalEvent>>,
 }
@@ -136,10 +136,9 @@ pub(super) fn decide_in(
 
 /// What the calls of the key that a command steps on have left. A put steps on none: it is done once
 /// its wish is accepted, whatever became of that.
-fn left_at(command: &Command, keys: &[ExecutionKey], state: &ServiceState) -> Effect {
-    let stepped_on = keys.first().filter(|_| !matches!(command, Command::Put(_)));
-    let execution = stepped_on.and_then(|key| state.executions.get(key));
-    execution.map_or(Effect::None, Effect::left_by)
+fn left_at(command: &Command, keys: &[ExecutionKey], state: &ServiceState) -> Option<Effect> {
+    let stepped_on = keys.first().filter(|_| !matches!(command, Command::Put(_)))?;
+    state.executions.get(stepped_on).map(Effect::left_by)
 }
 
 /// How much was changed lately, where the policy in force looks at it and the command asks it.

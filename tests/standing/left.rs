@@ -132,3 +132,31 @@ fn a_failure_after_a_wrong_word_of_a_person_is_not_unchanged() {
         assert_eq!(ran.at("/applied"), "partial", "{word}");
     }
 }
+
+/// What a line would roll back is asked by its plan, too, and by whatever else takes the flag.
+#[test]
+fn a_plan_rolls_back_what_the_line_would() {
+    let half = stage("", super::ALL, &["half 2 retryable"], &[PUT, "actuate k1"]);
+    for (line, exit) in [
+        ("plan web=0", 11),
+        ("plan web=0 --rolls-back k1", 0),
+        ("explain web=0 --rolls-back k1", 0),
+        ("scale web=0 --rolls-back k1 --dry-run", 0),
+        ("plan web=0 --rolls-back nosuch", 24),
+        ("override set web=0 --until 1h --rolls-back k1", 0),
+        ("scale web=0 --rolls-back k1", 0),
+    ] {
+        let ran = half.world.copy().json(&format!("{line} --reason r"));
+        assert_eq!(ran.code, Some(exit), "{line}: {ran:#?}");
+    }
+    let accepted = stage("", super::ALL, &[], &[PUT]);
+    for line in ["plan web=0 --rolls-back k1", "scale web=0 --rolls-back k1"] {
+        let ran = accepted.world.copy().json(&format!("{line} --reason r"));
+        assert_eq!((ran.code, ran.at("/error/code")), (Some(10), "wrong_state".into()), "{line}");
+    }
+    let put = "intent put web --replicas 0 --key k2 --reason r --rolls-back k1";
+    let words: Vec<&str> = put.split(' ').collect();
+    let line = serde_json::json!({ "command": words }).to_string();
+    half.world.write("lines.jsonl", line);
+    half.world.run("batch --file lines.jsonl -o ndjson").exits(2);
+}

@@ -210,6 +210,10 @@ fn put(
     if wish.key.is_none() {
         return Err(not_repeatable("a put without a key is another wish each time"));
     }
+    if wish.rolls_back.is_some() {
+        let what = "a batch does not take --rolls-back: it names another key than that of the line";
+        return Err(Problem::usage("contradiction", what).hint("type that line by itself").into());
+    }
     let (put, _) = put_of_flags(service, replicas, wish, app, dry_run)?;
     Ok(Order::Put(Box::new(put)))
 }

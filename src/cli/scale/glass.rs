@@ -77,7 +77,9 @@ pub(super) fn supposed(
     app: &mut App,
 ) -> Result<Glazed, Fault> {
     let Some(request) = named(args, is_keyed, &put, app)? else {
-        return Ok((PutIntent { authorization: args.given()?, ..put }, None));
+        let Some(id) = args.given()? else { return Ok((put, None)) };
+        let head = app.session()?.peek(&put.service)?;
+        return under(id, &head, put, app);
     };
     let head = app.session()?.load_service(&put.service)?.head;
     check_bounds(&request, &head, app)?;
@@ -154,8 +156,17 @@ fn named(
 /// count to another: from a third one it is another step, which this line confirms itself.
 fn under_given(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
     let Some(id) = args.glass.given()? else { return Ok((put, None)) };
-    let is_known = is_known(&put, app)?;
     let head = as_it_stands(&put.service, app)?;
+    under(id, &head, put, app)
+}
+
+fn under(
+    id: AuthorizationId,
+    head: &ServiceHead,
+    put: PutIntent,
+    app: &mut App,
+) -> Result<Glazed, Fault> {
+    let is_known = is_known(&put, app)?;
     let given = head.authorizations.get(&id).and_then(|it| it.authorization.current);
     let current = head.binding.as_ref().and_then(Binding::known_replicas);
     let put = PutIntent { authorization: Some(id), ..put };
