@@ -53,12 +53,12 @@ impl Fault {
         }
     }
 
-    /// What the calls of the key have left, as the refusal was decided on it; none where it was
-    /// about no key.
+    /// What its key has left, where the fault says so itself.
     pub(crate) fn left(&self) -> Option<Effect> {
         match self {
             Self::Op(OpError::Rejected { left, .. }) => *left,
-            Self::Op(_) | Self::Problem(_) => None,
+            Self::Op(_) => None,
+            Self::Problem(_) => Some(Effect::None),
         }
     }
 
@@ -100,6 +100,11 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
         OpError::Ledger(error) => of_ledger(&error, context),
         OpError::Unrecorded { key, said, effect, source } => {
+            // Where the ledger has moved meanwhile, whoever is asked there can tell.
+            let mut context = context.clone();
+            if let OpError::Ledger(LedgerError::Sealed { to, .. }) = source.as_ref() {
+                context.program = vec!["scalectl".into(), "--ledger".into(), to.clone()];
+            }
             let message =
                 format!("{key} was called, and what became of it could not be recorded: {source}");
             let mut problem = Problem::new("unrecorded", Exit::Unknown, message)

@@ -99,6 +99,7 @@ fn answer(report: &Report, from: Option<&str>) -> Answer {
                 "aside": aside,
                 "services": report.services,
                 "unknown": report.unknown,
+                "running": report.running,
             }),
         )
         .noun("heads", &report.heads)
@@ -126,6 +127,13 @@ fn answer(report: &Report, from: Option<&str>) -> Answer {
     }
     if let Some(aside) = &aside {
         answer = answer.line(format!("  replaced   the old one is {aside}"));
+    }
+    for key in &report.running {
+        let text = format!(
+            "under {key} of the old ledger a call may still run, and nothing here knows of it: \
+             wait for its end, then bind its service and look before anything is scaled"
+        );
+        answer = answer.warning("call_of_the_old_ledger", text);
     }
     for orphan in &report.orphans {
         let text = format!(

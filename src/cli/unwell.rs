@@ -12,6 +12,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::OnUnknown;
 use crate::domain::scale::standing::stranded;
 use crate::domain::scale::state::ServiceHead;
@@ -113,6 +114,11 @@ fn proposed(
     until: Timestamp,
     c: &ProblemContext,
 ) -> Problem {
+    if until <= c.now {
+        let (service, revision) = (execution.intent.service.clone(), execution.revision());
+        let expired = Rejection::ApprovalExpired { service, revision, until };
+        return Problem::from_rejection(&expired, c);
+    }
     let what = format!("{} ({})", name_of(execution), change_of(execution));
     let id = approval_id(execution.key());
     let problem = Problem::new(

@@ -29,7 +29,7 @@ pub(super) fn put_under(
         std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
     let reach = breaking.map_or_else(|| Reach::service(&service), Breaking::reach);
     session.load_policy()?;
-    let transition = session.decided(reach, &keys, |txn, by, policy, now| {
+    let decided = session.decided(reach, &keys, |txn, by, policy, now| {
         // The same line again breaks no second glass.
         if let Some(breaking) = breaking
             && txn.find_execution(&key)?.is_none()
@@ -39,7 +39,16 @@ pub(super) fn put_under(
         decide_in(txn, &mut Deciding { by, policy, now }, &service, &keys, |state, txn| {
             Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
         })
-    })?;
+    });
+    let transition = match decided {
+        Ok(transition) => transition,
+        Err(error) => {
+            // What the key has left is not denied by a put that could not even be answered. Whoever
+            // cannot be asked says nothing.
+            drop(session.load(&key));
+            return Err(error);
+        }
+    };
     Report::of(transition, &key)
 }
 

@@ -111,7 +111,7 @@ impl Session {
     /// A registered service with its target as it is now, read but not recorded.
     pub fn peek(&mut self, service: &ServiceName) -> Result<ServiceHead, OpError> {
         let state = self.load_service(service)?;
-        Ok(match self.as_read(state)? {
+        Ok(match self.read_now(state)? {
             Read::Fresh(state) | Read::Stored(state) | Read::Refused(state, _) => state.head,
         })
     }
@@ -140,6 +140,25 @@ impl Session {
                 return Ok(Read::Stored(state));
             }
         };
+        self.taken_over(state, service, reading)
+    }
+
+    /// The same for whoever could do nothing without it: what cannot be read is an error.
+    pub(super) fn read_now(&mut self, state: ServiceState) -> Result<Read, OpError> {
+        let service = state.head.registration.as_ref().map(|it| it.service.clone());
+        match (service, self.read_service(&state)?) {
+            (Some(service), Some(reading)) => self.taken_over(state, service, reading),
+            (Some(_) | None, _) => Ok(Read::Stored(state)),
+        }
+    }
+
+    /// A service as the recording of a reading would leave it.
+    fn taken_over(
+        &mut self,
+        state: ServiceState,
+        service: ServiceName,
+        reading: Reading,
+    ) -> Result<Read, OpError> {
         let began_after_serial = state.head.reading_serial;
         let bound_before = state.head.binding.clone();
         let bind = Command::BindTarget {

@@ -39,6 +39,8 @@ pub fn unfinished(
 /// Replays one key. An accepted intent stays as it is; one that waits says for whom.
 pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
     refuse_after_signal()?;
+    // What goes on elsewhere is not told from here.
+    session.refuse_sealed()?;
     let mut replayed = recover(session, key)?;
     if matches!(replayed.report.execution.phase, Phase::Accepted) {
         let (state, execution) = session.load(key)?;

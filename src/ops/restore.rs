@@ -21,7 +21,7 @@ use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::FenceMark;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::life::{Lost, RestoreOrder, Restoring, Standing};
-use crate::ledger::{Head, LedgerError, LedgerIdentity, OpenOptions};
+use crate::ledger::{ExecutionFilter, Head, LedgerError, LedgerIdentity, OpenOptions};
 
 /// What is to be restored.
 pub struct Restore<'a> {
@@ -53,6 +53,9 @@ pub struct Report {
     pub heads: Vec<Head>,
     /// Where the old one is.
     pub aside: Option<PathBuf>,
+    /// Keys of the old one under which a call may still be running: nothing of the new one knows
+    /// of them.
+    pub running: Vec<String>,
     /// Why the old one could not be asked or sealed.
     pub unreadable: Option<String>,
     /// Side files of a ledger that was not there, under their new names.
@@ -82,7 +85,13 @@ pub fn restore(
     // What is damaged takes no seal, and is replaced all the same.
     let unsealed = match restoring.old(open) {
         None => None,
-        Some(Ok(old)) => seal_the_old(&mut Session::new(old, clock, by, place), order)?,
+        Some(Ok(old)) => {
+            let mut old = Session::new(old, clock, by, place);
+            let unsealed = seal_the_old(&mut old, order)?;
+            // Asked once nothing more can start there.
+            report.running = running(&mut old)?;
+            unsealed
+        }
         Some(Err(error)) if error.is_unavailable() => return Err(error.into()),
         Some(Err(error)) => Some(error.to_string()),
     };
@@ -170,8 +179,25 @@ fn raise(
         services.push(service);
     }
     let _committed = txn.commit()?;
-    let (heads, aside, unreadable, orphans) = (Vec::new(), None, None, Vec::new());
-    Ok(Report { identity, incarnation, services, unknown, heads, aside, unreadable, orphans })
+    Ok(Report {
+        identity,
+        incarnation,
+        services,
+        unknown,
+        heads: Vec::new(),
+        aside: None,
+        running: Vec::new(),
+        unreadable: None,
+        orphans: Vec::new(),
+    })
+}
+
+/// The keys under which a call may be running, or nobody knows what became of one.
+fn running(old: &mut Session) -> Result<Vec<String>, OpError> {
+    let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
+    let found = old.ledger.read()?.executions(&filter)?;
+    let open = found.iter().filter(|it| it.open_call().is_some());
+    Ok(open.map(|it| it.key().to_string()).collect())
 }
 
 /// Whoever still has the old one open writes nothing more to it.

@@ -155,6 +155,15 @@ impl Session {
         }
     }
 
+    /// Refuses what is asked of a ledger that goes on elsewhere.
+    pub(super) fn refuse_sealed(&mut self) -> Result<(), OpError> {
+        let path = self.ledger.identity().path.clone();
+        match self.ledger.read()?.standing()?.0 {
+            Standing::Open | Standing::Backup => Ok(()),
+            Standing::Sealed { to } => Err(LedgerError::Sealed { path, to }.into()),
+        }
+    }
+
     /// Now, on this host's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()

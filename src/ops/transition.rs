@@ -127,18 +127,30 @@ pub(super) fn decide_in(
             let kept = rejection.is_kept().then(|| {
                 Box::new(refusal(service, &command, &rejection, with.by.clone(), with.now))
             });
-            let left = left_at(&command, keys, &state);
+            let left = left_at(&command, keys, &state, &rejection);
             let head = state.head.registration.is_some().then(|| Box::new(state.head));
             Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, left, kept }))
         }
     }
 }
 
-/// What the calls of the key that a command steps on have left. A put steps on none: it is done once
-/// its wish is accepted, whatever became of that.
-fn left_at(command: &Command, keys: &[ExecutionKey], state: &ServiceState) -> Option<Effect> {
-    let stepped_on = keys.first().filter(|_| !matches!(command, Command::Put(_)))?;
-    state.executions.get(stepped_on).map(Effect::left_by)
+/// What the calls of the key that a command is about have left; none where that key is not there.
+/// Another wish under a used key is about no call of it.
+fn left_at(
+    command: &Command,
+    keys: &[ExecutionKey],
+    state: &ServiceState,
+    rejection: &Rejection,
+) -> Option<Effect> {
+    let is_another = matches!(command, Command::Put(_))
+        && matches!(
+            rejection,
+            Rejection::KeyConflict { .. }
+                | Rejection::SimulatedKey { .. }
+                | Rejection::LiveKey { .. }
+        );
+    let execution = keys.first().and_then(|key| state.executions.get(key))?;
+    Some(if is_another { Effect::None } else { Effect::left_by(execution) })
 }
 
 /// How much was changed lately, where the policy in force looks at it and the command asks it.

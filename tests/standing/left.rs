@@ -160,3 +160,35 @@ fn a_plan_rolls_back_what_the_line_would() {
     half.world.write("lines.jsonl", line);
     half.world.run("batch --file lines.jsonl -o ndjson").exits(2);
 }
+
+/// A put that cannot even be answered says nothing else of its key than any other step; another
+/// wish under a used key is about no call of it.
+#[test]
+fn a_put_that_fails_denies_nothing_either() {
+    let stage = produced("recovery_pending, nobody can tell");
+    let mut world = stage.world.copy();
+    world.still("2026-01-05T08:00:00Z");
+    let plan = SCALE.replace("scale", "plan").replace(" --no-wait", "");
+    for line in [SCALE, PUT, plan.as_str()] {
+        let ran = world.json(line);
+        assert_eq!((ran.code, ran.at("/applied")), (Some(16), "unknown".into()), "{line}");
+        assert_eq!(ran.at("/error/code"), "clock_skew", "{line}");
+    }
+    let other = stage.world.json(&SCALE.replace("web=3", "web=9"));
+    assert_eq!((other.code, other.at("/error/code")), (Some(10), "key_conflict".into()));
+}
+
+/// A plan reads as the line would, and fails as it would.
+#[test]
+fn a_plan_that_cannot_read_ends_as_the_line_would() {
+    let stage = stage("", super::ALL, &[], &["service bind web"]);
+    for (spoil, exit) in [(unbind as fn(&World), 24), (blind, 20)] {
+        for line in ["plan web=3 --key n", "scale web=3 --key n", "explain web=3"] {
+            let world = stage.world.copy();
+            spoil(&world);
+            let ran = world.json(&format!("{line} --reason r"));
+            assert_eq!(ran.code, Some(exit), "{line}: {ran:#?}");
+            assert_eq!(ran.at("/applied"), "no", "{line}");
+        }
+    }
+}

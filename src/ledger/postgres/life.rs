@@ -41,6 +41,10 @@ const EXAMINE: Statement = Statement::few(
             CASE WHEN to_regclass('event') IS NULL THEN 'no table'
                  WHEN NOT has_table_privilege('event', 'SELECT') THEN 'may not read'
                  WHEN NOT has_table_privilege('event', 'INSERT') THEN 'may only read'
+                 WHEN NOT (SELECT bool_and(has_table_privilege(name, right_to))
+                             FROM unnest(ARRAY['service', 'execution', 'document']) AS name,
+                                  unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) AS right_to)
+                     THEN 'may append events, and not write all of the rest'
                  ELSE 'may append' END,
             CASE WHEN current_setting('is_superuser') = 'on' THEN 'superuser'
                  WHEN to_regclass('event') IS NOT NULL

@@ -58,7 +58,9 @@ pub(super) fn of(
         SqlState::UNDEFINED_TABLE => {
             LedgerError::Missing { path, why: "its schema lacks a table of ours" }
         }
+        // In a transaction that has failed before, nothing more is said of what is stored.
         SqlState::READ_ONLY_SQL_TRANSACTION
+        | SqlState::IN_FAILED_SQL_TRANSACTION
         | SqlState::QUERY_CANCELED
         | SqlState::OUT_OF_MEMORY => LedgerError::Unreachable { doing, path, problem },
         // Class 08: connections; 53: resources; 57P: the server is starting, stopping or gone;
