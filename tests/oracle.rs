@@ -5,7 +5,10 @@
 //! table knows nothing of leases, fences, events or clocks. `SCALECTL_WALKS` sets how many walks
 //! there are, `SCALECTL_WALK_SEED` repeats those of a seed.
 
+mod answers;
+mod asked;
 mod outside;
+mod people;
 mod table;
 
 use std::collections::BTreeSet;
