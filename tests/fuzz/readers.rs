@@ -35,7 +35,7 @@ const WAYS: [&str; 21] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 91] = [
+const READERS: [Row; 92] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -97,6 +97,12 @@ const READERS: [Row; 91] = [
         "read_line(",
         1,
         "none: what a person types at a terminal is compared with a name, and no more",
+    ),
+    (
+        "cli/unwell.rs",
+        ".lines()",
+        1,
+        "none: the first line for people is cut short, and shown escaped",
     ),
     ("cli/verify.rs", "read_document", 1, "strict_json"),
     ("crash.rs", ".lines()", 1, "none: what a test wrote, with the feature testing only"),
