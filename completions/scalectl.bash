@@ -142,6 +142,9 @@ _scalectl() {
             scalectl__subcmd__actuator,show)
                 cmd="scalectl__subcmd__actuator__subcmd__show"
                 ;;
+            scalectl__subcmd__actuator__subcmd__run,docker)
+                cmd="scalectl__subcmd__actuator__subcmd__run__subcmd__docker"
+                ;;
             scalectl__subcmd__actuator__subcmd__run,exec)
                 cmd="scalectl__subcmd__actuator__subcmd__run__subcmd__exec"
                 ;;
@@ -581,12 +584,62 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__actuator__subcmd__run)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help local kubectl exec local-replica"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help local kubectl docker exec local-replica"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__actuator__subcmd__run__subcmd__docker)
+            opts="-o -h --context --evidence --env --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --evidence)
+                    COMPREPLY=($(compgen -W "tasks provider" -- "${cur}"))
+                    return 0
+                    ;;
+                --env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -496,6 +496,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local" -d 'Replicas are processes of this host'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "kubectl" -d 'Deployments and StatefulSets of Kubernetes, through kubectl'
+complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "docker" -d 'Replicated services of a Swarm, through the Docker CLI'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "exec" -d 'Commands of yours, with the members of the target and the wish filled in'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from run" -f -a "local-replica" -d 'Internal: becomes one replica'
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l workload -d 'A workload that the check may scale up, down and to nothing, and that no service will use [default: scalectl-check]' -r

@@ -181,6 +181,12 @@ fn what_a_cluster_says_keeps_its_properties() {
 }
 
 #[test]
+fn what_an_engine_of_docker_says_keeps_its_properties() {
+    let names = ["docker_answer", "docker_service", "docker_facts", "docker_applied"];
+    hold_all(|name| names.contains(&name));
+}
+
+#[test]
 fn every_target_is_held_by_a_test_and_has_a_coverage_guided_run() {
     let source = include_str!("fuzz.rs");
     for (name, target) in ALL {

@@ -36,7 +36,7 @@ const SHELL: By = Test("recipes::shell::the_page_does_what_it_says");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
-const BLOCKS: [(&str, &str, usize, By); 20] = [
+const BLOCKS: [(&str, &str, usize, By); 21] = [
     ("approvals.md", "console", 5, APPROVALS),
     ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
@@ -69,6 +69,7 @@ const BLOCKS: [(&str, &str, usize, By); 20] = [
     ("postgres.md", "toml", 1, Nobody("postgres::secrets reads such a file")),
     ("shell.md", "console", 2, SHELL),
     ("shell.md", "sh", 2, SHELL),
+    ("swarm.md", "console", 3, Test("docker::journeys::every_line_of_the_recipe_works_as_written")),
     ("ticks.md", "crontab", 1, TICKS),
     (
         "ticks.md",

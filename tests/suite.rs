@@ -8,6 +8,7 @@ mod batch;
 mod children;
 mod crash;
 mod disk_faults;
+mod docker;
 mod durability;
 mod edges;
 mod example_actuators;

@@ -68,13 +68,14 @@ const VERBS_OF_VERBS: [(&str, &str); 4] = [
 ];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
-const HOMES: [(&str, &[&str]); 24] = [
+const HOMES: [(&str, &[&str]); 25] = [
     ("cedar_policy_core", &["policy"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("close_fds", &["actuator", "adapters"]),
     ("futures_util", &["ledger"]),
     ("getrandom", &["adapters", "ops"]),
+    ("httparse", &["adapters"]),
     ("jiff", &["domain"]),
     ("miette", &["policy"]),
     ("rusqlite", &["ledger"]),

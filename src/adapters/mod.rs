@@ -4,15 +4,21 @@
 //! answer, exit 0. Never touches a ledger: what an actuator must remember, it remembers at its
 //! target. What holds after a crash is said by each adapter; this module itself stores nothing.
 
+mod child;
+pub mod docker;
 pub mod exec;
 pub mod kubectl;
 pub mod local;
+mod mark;
+mod provider;
+mod refusal;
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::process::Command;
 use std::time::SystemTime;
 
+pub use self::mark::mark_in;
 use crate::actuator::protocol::{
     ApplyReply, ApplyRequest, Description, EvidenceRequest, FenceRequest, InspectRequest,
     LookupRequest, Reply, Request, RequestError,
@@ -142,4 +148,23 @@ fn now() -> Timestamp {
 #[expect(clippy::disallowed_methods, reason = "the one place where adapters make children")]
 fn command(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
+}
+
+/// Whether a text begins with a letter or digit and goes on with these and some more: it cannot be
+/// read as an option or as two words.
+fn is_word(text: &str, also: &[u8]) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || also.contains(&b))
+}
+
+/// Whether a text may name a variable of the environment.
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// A foreign name as an answer may carry it: short, and without anything that moves a cursor.
+fn shown_name(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+    if text.is_empty() { "(no name)".to_owned() } else { text }
 }

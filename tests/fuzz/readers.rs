@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::targets::ALL;
 
 /// How bytes come in, and by what they are taken apart.
-const WAYS: [&str; 21] = [
+const WAYS: [&str; 23] = [
     "fs::read(",
     "read_to_string(",
     "read_to_end(",
@@ -29,13 +29,15 @@ const WAYS: [&str; 21] = [
     "parse_strict(",
     "read_document",
     "FromStr for",
+    "httparse::Response::new(",
+    "parse_chunk_size(",
     ".lines()",
 ];
 
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 92] = [
+const READERS: [Row; 98] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -54,17 +56,22 @@ const READERS: [Row; 92] = [
         1,
         "none: bytes of our own pipe, which are only counted",
     ),
-    ("adapters/exec/mod.rs", "parse_strict(", 1, "exec_output"),
-    ("adapters/exec/mod.rs", "read_to_end(", 1, "exec_output"),
-    ("adapters/exec/template.rs", "FromStr for", 1, "exec_template"),
     (
-        "adapters/kubectl/client.rs",
+        "adapters/child.rs",
         "io::copy(",
         1,
         "none: what is past the bound is only counted, and forgotten",
     ),
-    ("adapters/kubectl/client.rs", "read_to_end(", 1, "kubectl_object, kubectl_autoscalers"),
-    ("adapters/kubectl/fence.rs", "FromStr for", 1, "kubectl_fence"),
+    ("adapters/child.rs", "read_to_end(", 1, "kubectl_object, kubectl_autoscalers"),
+    ("adapters/docker/http.rs", "httparse::Response::new(", 1, "docker_answer"),
+    ("adapters/docker/http.rs", "parse_chunk_size(", 1, "docker_answer"),
+    ("adapters/docker/members.rs", "serde_json::from_str", 1, "docker_service"),
+    ("adapters/docker/read.rs", "serde_json::from_slice", 3, "docker_facts"),
+    ("adapters/docker/service.rs", "FromStr for", 1, "docker_applied"),
+    ("adapters/docker/service.rs", "serde_json::from_slice", 1, "docker_service"),
+    ("adapters/exec/mod.rs", "parse_strict(", 1, "exec_output"),
+    ("adapters/exec/mod.rs", "read_to_end(", 1, "exec_output"),
+    ("adapters/exec/template.rs", "FromStr for", 1, "exec_template"),
     ("adapters/kubectl/autoscaler.rs", "read_document", 1, "kubectl_autoscalers"),
     ("adapters/kubectl/read.rs", "read_document", 2, "kubectl_object, kubectl_autoscalers"),
     ("adapters/local/process.rs", "fs::read(", 1, "proc_stat"),
@@ -73,6 +80,7 @@ const READERS: [Row; 92] = [
     ("adapters/local/slot.rs", "serde_json::from_slice", 1, "local_slot"),
     ("adapters/local/state.rs", "fs::read(", 1, "local_state"),
     ("adapters/local/state.rs", "serde_json::from_slice", 1, "local_state"),
+    ("adapters/mark.rs", "FromStr for", 1, "kubectl_fence"),
     ("adapters/mod.rs", "read_to_end(", 1, "actuator_request"),
     ("cli/attempt.rs", ".lines()", 1, "shown"),
     ("cli/batch/document.rs", "parse_strict(", 1, "batch_lines"),

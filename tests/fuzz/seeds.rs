@@ -234,6 +234,48 @@ const REGISTRATIONS: [&str; 5] = [
         "quorum":true,"replicas":null,"labels":{}}"#,
 ];
 
+const ANSWERS: [&str; 6] = [
+    "HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Type: application/json\r\n\
+     Content-Length: 11\r\n\r\n{\"ID\":\"ab\"}",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"ID\"\r\n\
+     6;x=y\r\n:\"ab\"}\r\n0\r\nTrailer: x\r\n\r\n",
+    "HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\n\r\n\
+     {\"message\":\"rpc error: code = Unknown desc = update out of sequence\"}",
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+    "HTTP/1.0 404 Not Found\r\nContent-Length: 2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+];
+
+const SWARM_SERVICES: [&str; 4] = [
+    r#"{"ID":"abc","Version":{"Index":41},"Spec":{"Name":"web","Labels":{"a":"1"},"Mode":
+    {"Replicated":{"Replicas":6}},"TaskTemplate":{"RestartPolicy":{"Delay":9007199254740993,
+    "MaxAttempts":18446744073709551615}},"UpdateConfig":{"MaxFailureRatio":0.30000001}}}"#,
+    r#"{"ID":"abc","Version":{"Index":41},"Spec":{"Name":"web","Mode":{"Global":{}}},
+    "PreviousSpec":{"Labels":{"scalectl.applied":"L/1.2.3 4 k"}},
+    "UpdateStatus":{"State":"paused"}}"#,
+    r#"{"ID":"abc","Version":{"Index":41},"Spec":{"Labels":null,"New":[1e400,{"a":null}],"Mode":
+    {"Replicated":{}}}}"#,
+    r#"{"ID":"abc","Version":{"Index":41},"Spec":{"Name":"web","Name":"db"}}"#,
+];
+
+const SWARM_FACTS: [&str; 5] = [
+    r#"{"ID":"x","Swarm":{"NodeID":"n","Cluster":{"ID":"abc","Version":{"Index":10}}}}"#,
+    r#"{"Swarm":{"NodeID":"","LocalNodeState":"inactive"}}"#,
+    r#"[{"ID":"t","DesiredState":"running","Status":{"State":"running"}},
+    {"DesiredState":"shutdown","Status":{"State":"running"}},
+    {"DesiredState":"running","Status":{"State":"pending"}}]"#,
+    "[]",
+    r#"[{"DesiredState":"running"}]"#,
+];
+
+const APPLIED: [&str; 5] = [
+    "ledger-1/1.2.3 6 deploy-42",
+    "a/b/0.0.18446744073709551615 0 k:1/x",
+    "ledger-1/1.2.3 06 k",
+    "ledger-1/1.2.3 6 k k",
+    "ledger-1/1.2.3 6",
+];
+
 /// What a target begins with.
 pub(super) fn of(target: &str) -> &'static [&'static str] {
     match target {
@@ -261,6 +303,10 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "kubectl_object" => &OBJECTS,
         "kubectl_autoscalers" => &AUTOSCALERS,
         "kubectl_fence" => &FENCES,
+        "docker_answer" => &ANSWERS,
+        "docker_service" => &SWARM_SERVICES,
+        "docker_facts" => &SWARM_FACTS,
+        "docker_applied" => &APPLIED,
         "config_toml" => &CONFIGS,
         "local_slot" => &SLOTS,
         other => panic!("{other} begins with nothing"),

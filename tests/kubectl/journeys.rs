@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::server::{ApiServer, Fault};
 use super::world::{Kube, UID, WEB, leads_to, object};
+use crate::support::calls::recipe;
 use crate::support::{Ran, SCALECTL, World, group_members};
 
 const SCALE: &str = "PUT /apis/apps/v1/namespaces/shop/deployments/web/scale";
@@ -252,23 +253,11 @@ fn the_conformance_kit_finds_nothing_broken() {
     assert_eq!(kube.server.get(path)["spec"]["replicas"], 1);
 }
 
-/// The lines of the recipe that are typed, each with the exit that it says.
-fn recipe() -> Vec<(String, i32)> {
-    let page = include_str!("../../docs/recipes/kubernetes.md");
-    let blocks = page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "));
-    let with_exit = |line: &str| {
-        let exit = line.split_once("# exit ").map_or(0, |(_, code)| code.parse().unwrap());
-        (line.to_owned(), exit)
-    };
-    lines.map(with_exit).collect()
-}
-
 #[test]
 fn every_line_of_the_recipe_works_as_written() {
     let kube = Kube::new();
     let bin = std::path::Path::new(SCALECTL).parent().unwrap().to_str().unwrap();
-    let lines = recipe();
+    let lines = recipe(include_str!("../../docs/recipes/kubernetes.md"));
     assert_eq!(lines.len(), 12, "{lines:#?}");
     for (line, exit) in lines {
         if exit == 16 {

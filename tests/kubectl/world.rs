@@ -1,11 +1,13 @@
 //! A cluster, the settings of kubectl that lead to it, and calls of the adapter.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::server::{ApiServer, status_of};
 use crate::support::World;
+use crate::support::calls::answer;
+pub(super) use crate::support::calls::{in_short, with};
 
 /// The uid of namespace kube-system of the usual cluster.
 pub(super) const CLUSTER: &str = "5d0c6f0e-1111-4222-8333-944445555666";
@@ -49,13 +51,7 @@ impl Kube {
     }
 
     pub(super) fn answer(command: &mut Command, request: &Value) -> Value {
-        use std::io::Write as _;
-        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = pipes.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(request.to_string().as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        serde_json::from_slice(&output.stdout).unwrap()
+        answer(command, request)
     }
 
     /// What `inspect` says of `deployment/web`.
@@ -173,29 +169,4 @@ pub(super) fn apply(desired: u64) -> Value {
         "base": {"replicas": null, "generation": null, "resource_version": null},
         "evidence": null,
     })
-}
-
-/// A request with one member changed.
-pub(super) fn with(mut request: Value, pointer: &str, value: Value) -> Value {
-    *request.pointer_mut(pointer).unwrap() = value;
-    request
-}
-
-/// An answer in one line: how it ended, the count or the code, and whether it may be tried again.
-pub(super) fn in_short(answer: &Value) -> String {
-    let again = |of: &Value| if of["retryable"] == true { "" } else { " for good" };
-    if let Some(code) = answer["error"]["code"].as_str() {
-        return format!("error {code}{}", again(&answer["error"]));
-    }
-    let result = &answer["result"];
-    let code = result["error_code"].as_str().unwrap_or_default();
-    if answer["outcome_unknown"] == true {
-        let rollback = if answer["rollback_required"] == true { " rollback" } else { "" };
-        return format!("unknown {code}{rollback}");
-    }
-    match result["state"].as_str() {
-        Some("succeeded") => format!("succeeded {}", result["observed_replicas"]),
-        Some("failed") => format!("failed {code}{}", again(result)),
-        _ => answer.to_string(),
-    }
 }

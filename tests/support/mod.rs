@@ -3,6 +3,7 @@
 // Each file of tests uses its own part of the world.
 #![allow(dead_code, clippy::unwrap_used, reason = "which parts are used differs")]
 
+pub(crate) mod calls;
 mod engine;
 pub(crate) mod postgres;
 mod processes;

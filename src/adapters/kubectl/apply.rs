@@ -5,25 +5,24 @@
 //! word that it refused, or by a version that has moved, because then a write that is still on its
 //! way is refused, too.
 
-use super::client::{Ended, RunError};
-use super::fence::Mark;
 use super::object::Object;
 use super::place::Kind;
 use super::read::Reader;
-use super::{KubectlConfig, Refusal, SERVER_REFUSES, is_server_word};
+use super::{KubectlConfig, SERVER_REFUSES, fence, is_server_word};
 use crate::actuator::host::Deadline;
-use crate::actuator::protocol::{ApplyReply, ApplyRequest, Base, Reply};
-use crate::adapters::{apply_reply, failed};
+use crate::actuator::protocol::{ApplyRequest, Base, Reply};
+use crate::adapters::child::{Ended, RunError};
+use crate::adapters::failed;
+use crate::adapters::mark::Mark;
+use crate::adapters::refusal::{
+    Refusal, accepted, check_evidence, deadline_of, succeeded, unknown,
+};
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 use crate::domain::scale::intent::ControllerMode;
 use crate::domain::scale::observation::Evidence;
-use crate::domain::scale::result::Answer;
-use crate::domain::time::DurationMs;
 
 /// The most that one object may have (facts: 6.1(8)).
 const REPLICAS_MAX: u64 = 1_000_000;
-/// The most of the call's time that is kept for its answer.
-const ANSWER_MARGIN: DurationMs = DurationMs::from_secs(2);
 /// What kubectl itself says where the version has moved: it has written nothing then.
 const OWN_PRECONDITION: &str = "Expected resource version to be";
 /// How it says that the server did not accept who asked.
@@ -52,10 +51,7 @@ impl Seen {
 
 /// Carries out one `apply`.
 pub(super) fn apply(config: &KubectlConfig, apply: &ApplyRequest) -> Reply {
-    // The call ends by itself before it is ended, so that it can say what it does not know.
-    let whole = apply.deadline_ms.as_millis();
-    let margin = ANSWER_MARGIN.as_millis().min(whole / 4);
-    let until = Deadline::after(DurationMs::from_millis(whole - margin));
+    let until = deadline_of(apply);
     let checked = check(config, apply, until);
     let (reader, before) = match checked {
         Ok(checked) => checked,
@@ -63,7 +59,12 @@ pub(super) fn apply(config: &KubectlConfig, apply: &ApplyRequest) -> Reply {
     };
     let desired = apply.request.desired_replicas;
     if before.replicas == Some(desired) {
-        return succeeded(apply, &before, desired, "it was so already, and nothing was written");
+        return succeeded(
+            apply,
+            &before.version,
+            desired,
+            "it was so already, and nothing was written",
+        );
     }
     mutate(&reader, apply, &before)
 }
@@ -85,7 +86,7 @@ fn check<'a>(
     reader.check_cluster(Some(&target.cluster_id))?;
     reader.check_object(&object, Some(&target.target_uid))?;
     check_base(&apply.base, &object)?;
-    Mark::of_apply(apply).check(&object)?;
+    fence::check(&Mark::of_apply(apply), &object)?;
     let desired = request.desired_replicas;
     if desired.get() > REPLICAS_MAX {
         let detail = format!("{desired} replicas; an object may have at most {REPLICAS_MAX}");
@@ -125,19 +126,7 @@ pub(super) fn check_reduction(
     base: &Base,
     evidence: Option<&Evidence>,
 ) -> Result<(), Refusal> {
-    let stale = |what: &str| Err(Refusal::retryable("evidence_stale", what.to_owned()));
-    if let Some(evidence) = evidence {
-        let version = &evidence.resource_version;
-        if base.resource_version.as_ref().is_some_and(|expected| expected != version) {
-            return stale(&format!("the evidence is about version {version}"));
-        }
-        if evidence.observed_replicas != current || evidence.remaining_replicas != desired {
-            return stale(&format!(
-                "the evidence is about {} → {}, this is {current} → {desired}",
-                evidence.observed_replicas, evidence.remaining_replicas
-            ));
-        }
-    }
+    check_evidence(current, desired, base, evidence)?;
     let is_safe = evidence.and_then(|evidence| evidence.quorum_safe) == Some(true);
     if kind == Kind::StatefulSet && !is_safe {
         let detail = "a StatefulSet is reduced only where evidence says that a quorum survives";
@@ -179,7 +168,9 @@ fn after(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen, ended: &Ended
     if ended.status.success() {
         return match now {
             Ok(now) => match now.replicas {
-                Some(count) => succeeded(apply, &now, count, "read after kubectl had ended"),
+                Some(count) => {
+                    succeeded(apply, &now.version, count, "read after kubectl had ended")
+                }
                 None => unknown(apply, "count_unknown", "it declares no count any more", false),
             },
             Err(refusal) if refusal.code == "other_target" => {
@@ -200,7 +191,7 @@ fn after(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen, ended: &Ended
         (Err(_), Some(refused)) => refused_by_server(apply, refused.is_retryable(), &words),
         (Ok(now), refused) => match judge(before, &now, desired, refused) {
             Judged::Applied => {
-                succeeded(apply, &now, desired, &format!("{words}; it is as wished"))
+                succeeded(apply, &now.version, desired, &format!("{words}; it is as wished"))
             }
             Judged::Moved => {
                 let (code, count) = ("precondition_moved", now.replicas);
@@ -298,26 +289,4 @@ pub(super) fn server_refusal(words: &str) -> Option<Refused> {
 
 fn refused_by_server(apply: &ApplyRequest, retryable: bool, words: &str) -> Reply {
     failed(&apply.request, "server_refused", words, retryable, None)
-}
-
-fn accepted(apply: &ApplyRequest, detail: &str) -> Reply {
-    let observed_replicas = apply.request.desired_replicas;
-    let answer = Answer::Succeeded { observed_replicas, retryable: false, error_code: None };
-    Reply::Apply(Box::new(apply_reply(&apply.request, answer, detail)))
-}
-
-fn succeeded(apply: &ApplyRequest, now: &Seen, count: Replicas, detail: &str) -> Reply {
-    let answer = Answer::Succeeded { observed_replicas: count, retryable: false, error_code: None };
-    let resource_version_after = Some(now.version.clone());
-    let reply = apply_reply(&apply.request, answer, detail);
-    Reply::Apply(Box::new(ApplyReply { resource_version_after, ..reply }))
-}
-
-/// Nobody knows whether it was applied.
-fn unknown(apply: &ApplyRequest, code: &'static str, detail: &str, rollback: bool) -> Reply {
-    let error_code = code.parse().expect("BUG: an error code of our own fits");
-    let answer = Answer::Failed { observed_replicas: None, retryable: true, error_code };
-    let reply = apply_reply(&apply.request, answer, detail);
-    let reply = ApplyReply { outcome_unknown: true, rollback_required: rollback, ..reply };
-    Reply::Apply(Box::new(reply))
 }

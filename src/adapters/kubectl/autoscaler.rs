@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::client::Client;
-use super::object::{List, name};
+use super::object::List;
 use super::place::{Kind, is_name};
+use crate::adapters::shown_name as name;
 use crate::domain::canonical::{DocumentError, from_value, read_document_of_any_length};
 use crate::domain::scale::owners::{Owners, TakeAway};
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::client::run_provider;
+use super::EvidenceSource;
 use super::object::Object;
 use super::place::Kind;
 use super::read::Reader;
-use super::{EvidenceSource, Refusal};
-use crate::actuator::protocol::{EvidenceRequest, Exit, Reply, Request, read_evidence};
-use crate::adapters::now;
+use crate::actuator::protocol::{EvidenceRequest, Reply};
+use crate::adapters::refusal::Refusal;
+use crate::adapters::{now, provider};
 use crate::domain::id::Replicas;
 use crate::domain::scale::observation::Evidence;
 
@@ -194,19 +194,12 @@ impl Asked {
     }
 }
 
-/// What a provider answers to the request as it came. Its answer is held to the protocol.
 fn provided(
     reader: &Reader<'_>,
     words: &[String],
     request: &EvidenceRequest,
 ) -> Result<Evidence, Refusal> {
-    let failed = |what: String| Refusal::retryable("evidence_failed", what);
-    let line = Request::Evidence(Box::new(request.clone())).to_json();
-    let ended = run_provider(words, line.as_bytes(), reader.until)
-        .map_err(|error| failed(format!("the provider {}: {error}", words[0])))?;
-    let exit = Exit::Code(ended.status.code().unwrap_or(-1));
-    let found = read_evidence(&ended.stdout, exit)
-        .map_err(|error| failed(format!("the provider {}: {error}; {}", words[0], ended.words)))?;
+    let found = provider::evidence(words, request, reader.until)?;
     let quorum_safe = match reader.place.kind {
         Kind::StatefulSet => Some(found.quorum_safe == Some(true)),
         Kind::Deployment => found.quorum_safe,

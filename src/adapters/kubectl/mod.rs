@@ -23,16 +23,14 @@ mod tests;
 
 use std::io::{Read, Write};
 
-use self::client::RunError;
 use self::read::Reader;
-pub use self::{autoscaler::owners_in, fence::mark_in, read::object_in};
-use super::{Adapter, failed};
+pub use self::{autoscaler::owners_in, read::object_in};
+use super::{Adapter, is_variable};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::{
     ApplyRequest, Description, EvidenceRequest, FenceRequest, InspectRequest, LookupReply,
     LookupRequest, Reply,
 };
-use crate::domain::scale::result::ActuationRequest;
 use crate::domain::scale::service::Capabilities;
 use crate::domain::time::DurationMs;
 
@@ -106,10 +104,6 @@ impl KubectlConfig {
         if let Some(namespace) = namespace.as_ref().filter(|name| !place::is_name(name)) {
             return Err(ConfigError::Namespace(namespace.clone()));
         }
-        let is_variable = |name: &str| {
-            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        };
         if let Some(name) = variables.iter().find(|name| !is_variable(name)) {
             return Err(ConfigError::Variable(name.clone()));
         }
@@ -121,51 +115,6 @@ impl KubectlConfig {
 /// Serves one call of the protocol through kubectl. Returns the exit code.
 pub fn serve(config: &KubectlConfig, stdin: &mut dyn Read, stdout: &mut dyn Write) -> u8 {
     super::serve(&Kubectl { config }, stdin, stdout)
-}
-
-/// Why a call has changed nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Refusal {
-    code: &'static str,
-    detail: String,
-    retryable: bool,
-}
-
-impl Refusal {
-    const fn terminal(code: &'static str, detail: String) -> Self {
-        Self { code, detail, retryable: false }
-    }
-
-    const fn retryable(code: &'static str, detail: String) -> Self {
-        Self { code, detail, retryable: true }
-    }
-
-    /// A child that told nothing, before anything was written.
-    fn of_run(error: &RunError) -> Self {
-        let code = match error {
-            RunError::Missing => "kubectl_missing",
-            RunError::NotStarted(_) => "command_not_started",
-            RunError::TimedOut { .. } | RunError::NoTime => "timeout",
-            RunError::TooLong | RunError::Lost(_) => "read_failed",
-        };
-        let words = match error {
-            RunError::TimedOut { words } => format!("; {words}"),
-            RunError::Missing
-            | RunError::NotStarted(_)
-            | RunError::NoTime
-            | RunError::TooLong
-            | RunError::Lost(_) => String::new(),
-        };
-        Self::retryable(code, format!("kubectl: {error}{words}"))
-    }
-
-    fn reply(&self) -> Reply {
-        Reply::error(self.code, &self.detail, self.retryable)
-    }
-
-    fn apply_reply(&self, request: &ActuationRequest) -> Reply {
-        failed(request, self.code, &self.detail, self.retryable, None)
-    }
 }
 
 /// Whether kubectl says that the server has answered with one of these reasons.

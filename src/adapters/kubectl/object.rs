@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::adapters::shown_name;
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 
 /// The annotation that holds the newest fence.
@@ -117,22 +118,16 @@ impl Object {
         };
         let mut last: BTreeMap<String, Option<&str>> = BTreeMap::new();
         for entry in self.metadata.managed_fields.iter().filter(sets) {
-            let time = last.entry(name(&entry.manager)).or_default();
+            let time = last.entry(shown_name(&entry.manager)).or_default();
             // Instants of the API are of one form, so that their texts have their order.
             *time = (*time).max(entry.time.as_deref());
         }
         let told = |(manager, time): (String, Option<&str>)| match time {
-            Some(time) => name(&format!("{manager} ({time})")),
+            Some(time) => shown_name(&format!("{manager} ({time})")),
             None => manager,
         };
         last.into_iter().map(told).take(super::read::NAMES_MAX).collect()
     }
-}
-
-/// A foreign name as an answer may carry it: short, and without anything that moves a cursor.
-pub(super) fn name(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
-    if text.is_empty() { "(no name)".to_owned() } else { text }
 }
 
 /// A list of anything.

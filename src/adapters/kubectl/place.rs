@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{KubectlConfig, Refusal};
+use super::KubectlConfig;
+use crate::adapters::is_word;
+use crate::adapters::refusal::Refusal;
 use crate::domain::id::{RuntimeId, WorkloadId};
 
 /// The kinds of objects whose count is kept.
@@ -107,9 +109,4 @@ pub(super) fn is_name(text: &str) -> bool {
 /// Whether a text may name a context (facts: 6.1(3)).
 pub(super) fn is_context(text: &str) -> bool {
     text.len() <= 256 && is_word(text, b"._:/@-")
-}
-
-fn is_word(text: &str, also: &[u8]) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || also.contains(&b))
 }

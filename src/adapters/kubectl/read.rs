@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::autoscaler::{Found, SCALED_OBJECT};
-use super::client::{Client, Ended, RunError};
+use super::client::{Client, KUBECTL};
 use super::object::{List, Object};
 use super::place::Place;
-use super::{KubectlConfig, Refusal, is_server_word};
+use super::{KubectlConfig, is_server_word};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::Inspection;
+use crate::adapters::child::{Ended, RunError, is_present};
 use crate::adapters::now;
+use crate::adapters::refusal::Refusal;
 use crate::domain::canonical::{DocumentError, read_document_of_any_length};
 use crate::domain::id::{ClusterId, Replicas, RuntimeId, TargetUid, WorkloadId};
 use crate::domain::scale::intent::TargetBinding;
@@ -51,8 +53,8 @@ impl<'a> Reader<'a> {
         runtime: Option<&RuntimeId>,
         until: Deadline,
     ) -> Result<Self, Refusal> {
-        if !super::client::is_present() {
-            return Err(Refusal::of_run(&RunError::Missing));
+        if !is_present(KUBECTL) {
+            return Err(Refusal::of_run(KUBECTL, &RunError::Missing(KUBECTL)));
         }
         let place = Place::of(config, workload, runtime)?;
         Ok(Self { config, place, workload, until })
@@ -64,7 +66,8 @@ impl<'a> Reader<'a> {
 
     /// What kubectl printed, if it ended well.
     fn output(&self, tail: &[&str]) -> Result<Ended, Refusal> {
-        let ended = self.client().run(tail, self.until).map_err(|e| Refusal::of_run(&e))?;
+        let ended =
+            self.client().run(tail, self.until).map_err(|e| Refusal::of_run(KUBECTL, &e))?;
         if ended.status.success() {
             return Ok(ended);
         }
@@ -120,7 +123,8 @@ impl<'a> Reader<'a> {
     /// None where it may not be read.
     fn cluster_uid(&self) -> Result<Option<ClusterId>, Refusal> {
         let tail = ["get", "namespace/kube-system", "-o", "jsonpath={.metadata.uid}"];
-        let ended = self.client().run(&tail, self.until).map_err(|e| Refusal::of_run(&e))?;
+        let ended =
+            self.client().run(&tail, self.until).map_err(|e| Refusal::of_run(KUBECTL, &e))?;
         if !ended.status.success() {
             if is_server_word(&ended.words, &["Forbidden", "NotFound"]) {
                 return Ok(None);
@@ -240,7 +244,8 @@ impl<'a> Reader<'a> {
         let mut all = Found::default();
         for (resource, kind) in AUTOSCALERS {
             let tail = ["get", resource, "-o", "json"];
-            let ended = self.client().run(&tail, self.until).map_err(|e| Refusal::of_run(&e))?;
+            let ended =
+                self.client().run(&tail, self.until).map_err(|e| Refusal::of_run(KUBECTL, &e))?;
             if !ended.status.success() {
                 if has_no_such_kind(&ended.words) {
                     continue;

@@ -1,12 +1,8 @@
 //! What is decided without kubectl; the rest is tested through the binary in `tests/kubectl.rs`.
 
 use super::apply::{Judged, Refused, Seen, judge, server_refusal};
-use super::client::run_provider;
-use super::fence::Mark;
 use super::place::{Kind, Place, is_context, is_name};
 use super::{KubectlConfig, is_server_word};
-use crate::actuator::host::Deadline;
-use crate::domain::time::DurationMs;
 
 fn seen(version: &str, generation: Option<u64>, replicas: u32) -> Seen {
     Seen {
@@ -47,20 +43,6 @@ fn a_write_that_failed_is_judged_by_what_is_there_now() {
     assert_eq!(judge(&before, &other, 9.into(), None), Judged::Unknown);
     let unsure = seen("10", None, 6);
     assert_eq!(judge(&unsure, &seen("11", Some(4), 6), 9.into(), None), Judged::Unknown);
-}
-
-/// What had no time to start has done nothing; what ran out of time may have.
-#[test]
-fn a_child_that_was_never_started_is_told_from_one_that_was_late() {
-    let words = ["sh", "-c", "sleep 9"].map(str::to_owned);
-    for (time, is_before_start) in [(0, true), (200, false)] {
-        let until = Deadline::after(DurationMs::from_millis(time));
-        let error = run_provider(&words, b"", until).expect_err("late");
-        assert_eq!(error.is_before_start(), is_before_start, "{error}");
-    }
-    let missing = ["/nowhere/provider".to_owned()];
-    let until = Deadline::after(DurationMs::from_secs(9));
-    assert!(run_provider(&missing, b"", until).expect_err("missing").is_before_start());
 }
 
 /// Somebody else may move the version at the same time; that makes no lost race of it.
@@ -104,29 +86,6 @@ fn only_a_refusal_of_the_server_is_one() {
         assert_eq!(server_refusal(words), expected, "{words}");
     }
     assert!(!is_server_word("Error from server (NotFoundAtAll): x", &["NotFound"]));
-}
-
-#[test]
-fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
-    for text in ["L1/1.7.2", "led:1/a/9007199254740991.1.8", "x/0.0.0"] {
-        let mark: Mark = text.parse().expect(text);
-        assert_eq!(mark.to_string(), text);
-    }
-    for text in [
-        "",
-        "L1",
-        "L1/",
-        "L1/1.7",
-        "L1/1.7.2.9",
-        "L1/1.7.-2",
-        "/1.7.2",
-        "L 1/1.7.2",
-        " L1/1.7.2",
-        "L1/+1.7.2",
-        "L1/01.7.2",
-    ] {
-        assert!(text.parse::<Mark>().is_err(), "{text}");
-    }
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::adapters::kubectl::EvidenceSource;
-use crate::adapters::{exec, kubectl, local};
+use crate::adapters::{docker, exec, kubectl, local};
 use crate::cli::app::App;
 use crate::cli::args::up_to;
 use crate::cli::exit::Exit;
@@ -22,6 +21,8 @@ pub(super) enum Bundled {
     Local(LocalArgs),
     /// Deployments and StatefulSets of Kubernetes, through kubectl
     Kubectl(KubectlArgs),
+    /// Replicated services of a Swarm, through the Docker CLI
+    Docker(DockerArgs),
     /// Commands of yours, with the members of the target and the wish filled in
     Exec(ExecArgs),
     /// Internal: becomes one replica
@@ -70,6 +71,22 @@ pub(super) struct KubectlArgs {
     #[arg(long, value_name = "SOURCE", value_parser = ["rollout", "pdb", "provider"])]
     evidence: Option<String>,
     /// A variable that kubectl or a helper of it needs; may be repeated
+    #[arg(long = "env", value_name = "NAME")]
+    variables: Vec<String>,
+    /// The provider of evidence: reads the request, writes the answer
+    #[arg(last = true, value_name = "COMMAND")]
+    provider: Vec<String>,
+}
+
+#[derive(Args)]
+pub(super) struct DockerArgs {
+    /// The context of the Docker CLI through which it acts
+    #[arg(long, value_name = "CONTEXT")]
+    context: String,
+    /// What shows that a reduction is safe: the tasks (never that they are drained), or a command
+    #[arg(long, value_name = "SOURCE", value_parser = ["tasks", "provider"])]
+    evidence: Option<String>,
+    /// A variable that docker or a helper of it needs; may be repeated
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
     /// The provider of evidence: reads the request, writes the answer
@@ -131,6 +148,7 @@ pub(super) fn run(bundled: Bundled, app: &App) -> Outcome {
             exec::serve(&config, stdin, stdout)
         }
         Bundled::Kubectl(args) => kubectl::serve(&kubectl_config(args)?, stdin, stdout),
+        Bundled::Docker(args) => docker::serve(&docker_config(args)?, stdin, stdout),
         Bundled::LocalReplica { args } => local::replica_main(&args),
     };
     // The answer is on stdout already, in the protocol's own words.
@@ -142,18 +160,40 @@ pub(super) fn run(bundled: Bundled, app: &App) -> Outcome {
     Ok(Answer::ending(exit).streamed())
 }
 
-fn kubectl_config(args: KubectlArgs) -> Result<kubectl::KubectlConfig, Fault> {
+/// The source that was named, and the command of it where it is a provider.
+fn evidence(
+    source: Option<String>,
+    provider: Vec<String>,
+) -> Result<(Option<String>, Option<Vec<String>>), Fault> {
     let usage = |message: &str| Fault::usage("invalid_evidence", message.to_owned());
-    let evidence = match (args.evidence.as_deref(), args.provider.is_empty()) {
+    match (source.as_deref(), provider.is_empty()) {
         (Some("provider"), true) => {
-            return Err(usage("--evidence provider needs the command of the provider after --"));
+            Err(usage("--evidence provider needs the command of the provider after --"))
         }
-        (Some("provider"), false) => Some(EvidenceSource::Provider(args.provider)),
-        (_, false) => return Err(usage("a command after -- needs --evidence provider")),
-        (Some("pdb"), true) => Some(EvidenceSource::Budget),
-        (Some(_), true) => Some(EvidenceSource::Rollout),
-        (None, true) => None,
+        (Some("provider"), false) => Ok((source, Some(provider))),
+        (_, false) => Err(usage("a command after -- needs --evidence provider")),
+        (_, true) => Ok((source, None)),
+    }
+}
+
+fn kubectl_config(args: KubectlArgs) -> Result<kubectl::KubectlConfig, Fault> {
+    use kubectl::EvidenceSource::{Budget, Provider, Rollout};
+    let evidence = match evidence(args.evidence, args.provider)? {
+        (_, Some(provider)) => Some(Provider(provider)),
+        (Some(source), None) => Some(if source == "pdb" { Budget } else { Rollout }),
+        (None, None) => None,
     };
     kubectl::KubectlConfig::new(args.context, args.namespace, evidence, args.variables)
+        .map_err(|error| Fault::usage("invalid_place", error.to_string()))
+}
+
+fn docker_config(args: DockerArgs) -> Result<docker::DockerConfig, Fault> {
+    use docker::EvidenceSource::{Provider, Tasks};
+    let evidence = match evidence(args.evidence, args.provider)? {
+        (_, Some(provider)) => Some(Provider(provider)),
+        (Some(_), None) => Some(Tasks),
+        (None, None) => None,
+    };
+    docker::DockerConfig::new(args.context, evidence, args.variables)
         .map_err(|error| Fault::usage("invalid_place", error.to_string()))
 }

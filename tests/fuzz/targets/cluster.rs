@@ -2,7 +2,8 @@
 //!
 //! The JSON itself stands beside what was read of it.
 
-use scalectl::adapters::kubectl::{mark_in, object_in, owners_in};
+use scalectl::adapters::kubectl::{object_in, owners_in};
+use scalectl::adapters::mark_in;
 use serde_json::Value;
 
 use super::json;

@@ -14,6 +14,7 @@ mod server;
 mod sources;
 mod stored;
 mod streams;
+mod swarm;
 mod texts;
 
 #[cfg(test)]
@@ -23,7 +24,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 43] = [
+pub const ALL: [(&str, Target); 47] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("registration_document", documents::registration_document),
@@ -67,6 +68,10 @@ pub const ALL: [(&str, Target); 43] = [
     ("kubectl_object", cluster::kubectl_object),
     ("kubectl_autoscalers", cluster::kubectl_autoscalers),
     ("kubectl_fence", cluster::kubectl_fence),
+    ("docker_answer", swarm::docker_answer),
+    ("docker_service", swarm::docker_service),
+    ("docker_facts", swarm::docker_facts),
+    ("docker_applied", swarm::docker_applied),
 ];
 
 /// The target of a name.
