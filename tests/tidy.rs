@@ -358,14 +358,18 @@ fn released_migrations_are_as_they_were() {
 }
 
 #[test]
-fn every_decision_has_a_number_of_its_own() {
+fn every_decision_has_a_number_of_its_own_and_is_listed() {
     let mut numbers: BTreeMap<String, String> = BTreeMap::new();
     let mut wrong = Vec::new();
+    let listed = std::fs::read_to_string(root().join("docs/architecture.md")).expect("a page");
     for file in texts("docs/decisions", "md").into_keys() {
         let name = file.rsplit('/').next().unwrap_or_default().to_owned();
         let number: String = name.chars().take(4).collect();
         if !number.bytes().all(|b| b.is_ascii_digit()) || name.chars().nth(4) != Some('-') {
             wrong.push(format!("{name} is not NNNN-words.md"));
+        }
+        if !listed.contains(&format!("(decisions/{name})")) {
+            wrong.push(format!("{name} is not in the list of docs/architecture.md"));
         }
         if let Some(other) = numbers.insert(number, name.clone()) {
             wrong.push(format!("{name} and {other} have one number"));
