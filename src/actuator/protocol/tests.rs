@@ -42,9 +42,11 @@ fn the_text_of_every_answer_is_its_sample() {
     assert_eq!(Reply::Describe(describe).to_json(), sample!("describe.answer.json"));
 
     let asked = PartialTarget::from(&target());
-    let inspect = read_inspect(sample!("inspect.answer.json").as_bytes(), &asked, OK);
-    let inspect = Box::new(inspect.expect("valid"));
-    assert_eq!(Reply::Inspect(inspect).to_json(), sample!("inspect.answer.json"));
+    for sample in [sample!("inspect.answer.json"), sample!("inspect.owned.json")] {
+        let inspect = read_inspect(sample.as_bytes(), &asked, OK);
+        let inspect = Box::new(inspect.expect("valid"));
+        assert_eq!(Reply::Inspect(inspect).to_json(), sample);
+    }
 
     for sample in [
         sample!("lookup.applied.json"),
