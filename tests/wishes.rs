@@ -128,8 +128,9 @@ fn a_plan_reads_the_target_and_writes_nothing() {
     let plan = world.run("plan web=5").exits(0);
     assert!(plan.stdout.starts_with("web  9 → 5"), "{plan:#?}");
     world.write("fake/count", "");
-    let plan = world.run("plan web=5").exits(0).says("warning: the count of web is unknown");
-    assert!(plan.stdout.starts_with("web  ? → 5"), "{plan:#?}");
+    // What the line could not read, its plan cannot either.
+    world.run("plan web=5").exits(20);
+    world.run("scale web=5 --reason r").exits(20);
     assert_eq!(world.events(), events);
 }
 

@@ -12,9 +12,10 @@ use crate::support::{Ran, World};
 /// How many cuts each step of the scenario takes besides those around its COMMITs.
 const CUTS_OF_A_STEP: usize = 8;
 
-/// Whether the step `scale` has come to a success.
+/// Whether the newest wish has come to a success: `k2` is what `scale` makes, `k1` what a replay
+/// finds.
 const SUCCEEDED: &str = "SELECT state IN ('succeeded', 'observed', 'verified') FROM execution
-    WHERE execution_key = 'k2'";
+    ORDER BY execution_key DESC LIMIT 1";
 
 const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
 
@@ -78,11 +79,12 @@ pub(super) fn untrue(before: usize, whole: usize, world: &World, ran: &Ran) -> O
         (Some("unknown"), Some(16)) => true,
         _ => false,
     };
-    // 19 is only said by who was to see it through: the success is recorded, and what would have
-    // confirmed it, or shown the confirmation, was cut.
+    // 19 is only said by who was to see it through, or has found it out: the success is recorded,
+    // and what would have confirmed it, or shown the confirmation, was cut.
+    let said = if ran.line.contains(" replay ") { "no" } else { "yes" };
     let is_not_yet = ran.code == Some(19)
-        && ran.line.contains(" scale ")
-        && (recorded.as_str(), applied.as_str()) == (Some("yes"), Some("yes"))
+        && [" scale ", " replay "].iter().any(|verb| ran.line.contains(verb))
+        && (recorded.as_str(), applied.as_str()) == (Some("yes"), Some(said))
         && world.sql(SUCCEEDED) == "t";
     let known = is_not_yet || [0, 10, 11, 16, 20, 21].map(Some).contains(&ran.code);
     // These look at a call that was made before.
