@@ -111,7 +111,7 @@ impl Run<'_> {
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
         let Wished { mut put, breaking, is_keyed, may_resume } = request;
         let key = put.key().clone();
-        let known = is_keyed && self.is_known(&key)?;
+        let known = is_keyed && self.session.knows(&key)?;
         if !known {
             let state = self.session.load_service(&put.service)?;
             may_act(&state, self.options.controller.as_ref())?;
@@ -135,10 +135,6 @@ impl Run<'_> {
         }
     }
 
-    fn is_known(&mut self, key: &ExecutionKey) -> Result<bool, OpError> {
-        Ok(self.session.ledger.read()?.find_execution(key)?.is_some())
-    }
-
     /// One try, from a reading of its own. `first` is the count of the first.
     fn put_once(
         &mut self,
@@ -148,12 +144,12 @@ impl Run<'_> {
         first: &mut Option<Replicas>,
     ) -> Result<Put, OpError> {
         // The same line may run twice at once, and the other one has put it by now.
-        let known = is_keyed && self.is_known(put.key())?;
+        let known = is_keyed && self.session.knows(put.key())?;
         if !known && let Some((reading, state)) = self.session.refresh_binding(&put.service)? {
             let expected = *first.get_or_insert(reading.replicas);
             // What a queued wish waits behind may move the count.
             let has_moved = expected != reading.replicas && !put.queue;
-            if has_moved && !(is_keyed && self.is_known(put.key())?) {
+            if has_moved && !(is_keyed && self.session.knows(put.key())?) {
                 let (service, actual) = (put.service.clone(), reading.replicas);
                 return Err(Rejection::PremiseMoved { service, expected, actual }.into());
             }

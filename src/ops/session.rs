@@ -147,21 +147,33 @@ impl Session {
 
     /// Refuses what would be refused at the first write, before anything is asked.
     pub(super) fn refuse_unwritable(&mut self) -> Result<(), OpError> {
-        let path = self.ledger.identity().path.clone();
-        match self.ledger.read()?.standing()?.0 {
-            Standing::Open => Ok(()),
-            Standing::Sealed { to } => Err(LedgerError::Sealed { path, to }.into()),
-            Standing::Backup => Err(LedgerError::IsBackup { path }.into()),
+        if self.is_backup_unless_sealed()? {
+            return Err(LedgerError::IsBackup { path: self.ledger.identity().path.clone() }.into());
         }
+        Ok(())
     }
 
     /// Refuses what is asked of a ledger that goes on elsewhere.
     pub(super) fn refuse_sealed(&mut self) -> Result<(), OpError> {
-        let path = self.ledger.identity().path.clone();
-        match self.ledger.read()?.standing()?.0 {
-            Standing::Open | Standing::Backup => Ok(()),
-            Standing::Sealed { to } => Err(LedgerError::Sealed { path, to }.into()),
+        self.is_backup_unless_sealed().map(drop)
+    }
+
+    /// Whether this is a backup; one that goes on elsewhere is an error.
+    fn is_backup_unless_sealed(&mut self) -> Result<bool, OpError> {
+        let (standing, _) = self.ledger.read()?.standing()?;
+        match standing {
+            Standing::Open => Ok(false),
+            Standing::Backup => Ok(true),
+            Standing::Sealed { to } => {
+                let path = self.ledger.identity().path.clone();
+                Err(LedgerError::Sealed { path, to }.into())
+            }
         }
+    }
+
+    /// Whether a wish is recorded under a key.
+    pub fn knows(&mut self, key: &ExecutionKey) -> Result<bool, OpError> {
+        Ok(self.ledger.read()?.find_execution(key)?.is_some())
     }
 
     /// Now, on this host's clock.

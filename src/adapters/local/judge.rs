@@ -5,37 +5,16 @@ use std::ops::RangeInclusive;
 use super::state::{Entry, Mark, Outcome, Rank, State};
 use super::{CLUSTER_ID, REPLICAS_MAX, RUNTIME_ID};
 use crate::actuator::protocol::{
-    ApplyReply, ApplyRequest, LedgerIdentity, LookupReply, LookupRequest, Reply,
+    ApplyReply, ApplyRequest, LedgerIdentity, LookupReply, LookupRequest,
 };
-use crate::adapters::{apply_reply, failed};
+use crate::adapters::apply_reply;
+use crate::adapters::refusal::Refusal;
 use crate::domain::id::{ExecutionKey, Replicas};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::result::{ActuationRequest, ActuationResult, Answer, Detail};
 
 /// How the lease of a fence begins that a ledger has minted: with each acceptance, a higher token.
 const MINTED: &str = "ledger:";
-
-/// Why a call has no effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) code: &'static str,
-    pub(super) detail: String,
-    pub(super) retryable: bool,
-}
-
-impl Refusal {
-    fn terminal(code: &'static str, detail: String) -> Self {
-        Self { code, detail, retryable: false }
-    }
-
-    pub(super) fn error_reply(&self) -> Reply {
-        Reply::error(self.code, &self.detail, self.retryable)
-    }
-
-    pub(super) fn apply_reply(&self, request: &ActuationRequest) -> Reply {
-        failed(request, self.code, &self.detail, self.retryable, None)
-    }
-}
 
 /// What an `apply` may do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -226,10 +226,10 @@ impl Local<'_> {
                 return Ok(Reply::error("unknown_workload", &detail, false));
             };
             if let Err(refusal) = workload.state.check_owner(ledger) {
-                return Ok(refusal.error_reply());
+                return Ok(refusal.reply());
             }
             if let Err(refusal) = workload.state.check_object(target) {
-                return Ok(refusal.error_reply());
+                return Ok(refusal.reply());
             }
             work(&host, &mut workload)
         };

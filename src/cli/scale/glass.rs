@@ -58,15 +58,11 @@ pub(super) fn broken(
         as_it_stands(&put.service, app).and_then(|head| confirm(args, &request, &head, app, out));
     // The same line may run twice at once: what the other has put and carried out is no premise
     // that has moved.
-    if confirmed.is_err() && is_keyed && is_known(&put, app)? {
+    if confirmed.is_err() && is_keyed && app.session()?.knows(put.key())? {
         return under_given(args, put, app);
     }
     confirmed?;
     glazed(request, put, app)
-}
-
-fn is_known(put: &PutIntent, app: &mut App) -> Result<bool, Fault> {
-    Ok(app.session()?.ledger.read()?.find_execution(put.key())?.is_some())
 }
 
 /// The same for a plan, which confirms nothing.
@@ -135,7 +131,7 @@ fn named(
         return Ok(None);
     }
     // The same line again, with a key that is known, is no second broken glass.
-    if is_keyed && is_known(put, app)? {
+    if is_keyed && app.session()?.knows(put.key())? {
         return Ok(None);
     }
     Ok(Some(GlassRequest {
@@ -166,7 +162,7 @@ fn under(
     put: PutIntent,
     app: &mut App,
 ) -> Result<Glazed, Fault> {
-    let is_known = is_known(&put, app)?;
+    let is_known = app.session()?.knows(put.key())?;
     let given = head.authorizations.get(&id).and_then(|it| it.authorization.current);
     let current = head.binding.as_ref().and_then(Binding::known_replicas);
     let put = PutIntent { authorization: Some(id), ..put };
