@@ -9,6 +9,7 @@ use scalectl::domain::scale::command::{
 };
 use scalectl::domain::scale::decide::decide;
 use scalectl::domain::scale::execution::{Execution, Phase};
+use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::provenance::Provenance;
 use scalectl::domain::scale::result::{ActuationResult, Answer, Detail};
@@ -133,7 +134,7 @@ fn wish(service: &ServiceName, key: ExecutionKey, replicas: u32) -> Done<PutInte
     let form = PutForm::Flags {
         replicas: replicas.into(),
         reason: "bench".to_owned().try_into()?,
-        retry_policy: None,
+        retry: RetryAsked::default(),
         key,
         fence: None,
         valid_for: DurationMs::from_secs(3600),

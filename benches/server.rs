@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use scalectl::domain::id::{ExecutionKey, HostKey, ServiceName};
 use scalectl::domain::scale::command::{PutForm, PutIntent};
+use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::time::DurationMs;
 use scalectl::ledger::{EventFilter, Ledger, Location, OpenOptions, ServerAddress, Surroundings};
 use scalectl::ops::clock::Clock;
@@ -100,7 +101,7 @@ fn wish(service: &ServiceName, key: ExecutionKey, replicas: u32) -> Done<PutInte
     let form = PutForm::Flags {
         replicas: replicas.into(),
         reason: "bench".to_owned().try_into()?,
-        retry_policy: None,
+        retry: RetryAsked::default(),
         key,
         fence: None,
         valid_for: DurationMs::from_secs(3600),

@@ -185,3 +185,18 @@ fn waiting_for_ready_ends_well_only_when_they_are() {
     says("{\"replicas\":2,\"ready\":2}");
     world.run(line).exits(23);
 }
+
+/// An actuator may have a minute to answer; whoever waits may not.
+#[test]
+fn a_reading_that_hangs_keeps_nobody_beyond_their_time() {
+    let world = World::with_fake();
+    scale(&world, "web=2 --key k1").exits(0);
+    world.write("fake/on-inspect", "exec sleep 50\n");
+    for line in ["scale web=3 --reason r --timeout 1s", "observe k1 --wait --timeout 1s"] {
+        let began = std::time::Instant::now();
+        let ran = world.json(line).exits(20);
+        assert_eq!(ran.at("/error/code"), "unavailable", "{line}");
+        let took = began.elapsed();
+        assert!(took < std::time::Duration::from_secs(25), "{line}: {took:?}");
+    }
+}

@@ -18,7 +18,7 @@ use crate::domain::id::{
     ExecutionKey, FenceToken, InvalidIdentifier, LeaseEpoch, MaxAttempts, Replicas, ServiceName,
 };
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
-use crate::domain::scale::intent::{BACKOFF_MAX, Reason, RetryPolicy};
+use crate::domain::scale::intent::{BACKOFF_MAX, Reason, RetryAsked};
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
@@ -205,7 +205,7 @@ pub(super) fn put_of_flags(
     let form = PutForm::Flags {
         replicas,
         reason: reason(wish.reason.as_deref(), app)?,
-        retry_policy: retry_policy(wish)?,
+        retry: retry_asked(wish)?,
         key,
         fence: wish.fence.as_deref().map(fence).transpose()?,
         valid_for,
@@ -244,24 +244,19 @@ pub(super) fn detail(text: String) -> Result<Detail, Fault> {
     Detail::try_from(text).map_err(|error| Fault::usage("invalid_reason", error.to_string()))
 }
 
-fn retry_policy(wish: &WishArgs) -> Result<Option<RetryPolicy>, Fault> {
-    if wish.max_attempts.is_none() && wish.backoff.is_none() {
-        return Ok(None);
-    }
-    let default = RetryPolicy::default();
-    let max_attempts = match wish.max_attempts {
-        Some(number) => MaxAttempts::new(number)
-            .map_err(|error| Fault::usage("invalid_attempts", error.to_string()))?,
-        None => default.max_attempts,
-    };
-    let backoff = wish.backoff.unwrap_or(default.backoff);
-    if backoff > BACKOFF_MAX {
+fn retry_asked(wish: &WishArgs) -> Result<RetryAsked, Fault> {
+    let max_attempts = wish
+        .max_attempts
+        .map(MaxAttempts::new)
+        .transpose()
+        .map_err(|error| Fault::usage("invalid_attempts", error.to_string()))?;
+    if let Some(backoff) = wish.backoff.filter(|backoff| *backoff > BACKOFF_MAX) {
         return Err(Fault::usage(
             "invalid_backoff",
             format!("a backoff is at most {BACKOFF_MAX}, not {backoff}"),
         ));
     }
-    Ok(Some(RetryPolicy { max_attempts, backoff }))
+    Ok(RetryAsked { max_attempts, backoff: wish.backoff })
 }
 
 fn fence(text: &str) -> Result<(LeaseEpoch, FenceToken), Fault> {

@@ -103,6 +103,7 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
     let refused = |rejection| {
         let mut context = app.problem_context();
         context.wish = Some(wish.to_owned());
+        context.is_supposed = true;
         let mut problem = Problem::from_rejection(rejection, &context);
         // The way around the first leads nowhere where a later one refuses as well.
         let also = plan.reports.refusals().filter(|other| other.code() != rejection.code());
@@ -123,12 +124,18 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
             .whole_noun("service", view::service(&plan.state.head))
             .line(format!("{wish}: already so by a fresh reading, nothing would be changed")),
         Some(Before::Refused(rejection)) => refused(rejection),
-        None => plan.reports.first_refusal().map_or_else(Answer::ok, refused),
+        None => {
+            let refusal = plan.reports.first_refusal().or(plan.start.as_deref());
+            refusal.map_or_else(Answer::ok, refused)
+        }
     };
     let (service, desired) = wish.split_once('=').unwrap_or((wish, "?"));
     answer = answer
         .line(format!("{service}  {from} → {desired}  (a plan: nothing was written)"))
         .name(service);
+    if plan.before.is_none() && plan.start.is_some() {
+        answer = answer.line("  the wish would be recorded, and its first attempt would not start");
+    }
     // What stands before the gates answers before any of them is asked.
     if plan.before.is_none() {
         answer = answer.table(gates_table(&plan.reports)).noun("gates", &gates(&plan.reports));

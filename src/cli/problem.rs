@@ -54,6 +54,8 @@ pub struct ProblemContext {
     pub ledger: Option<String>,
     /// Who is told, where that is known: the name that they act under, and the user of the system.
     pub told: Option<(String, String)>,
+    /// Whether what is told is only supposed, as a plan does: there is no such proposal yet.
+    pub is_supposed: bool,
     /// What this command has recorded so far.
     pub recorded: Recorded,
     /// What this command has done to the target so far.
@@ -71,6 +73,7 @@ impl ProblemContext {
             wish: None,
             ledger: None,
             told: None,
+            is_supposed: false,
             recorded: Recorded::No,
             applied: Applied::No,
         }

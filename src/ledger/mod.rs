@@ -44,7 +44,7 @@ mod write;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use columns::StoredEvent;
 pub use error::{ErrorClass, LedgerError};
@@ -60,7 +60,7 @@ use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
 use crate::domain::registry::{RegistryBody, RegistryEvent};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
-use sql::Engine;
+use sql::{Engine, MayWait};
 
 /// How long a command waits for another writer unless told otherwise.
 pub const LOCK_TIMEOUT_DEFAULT: DurationMs = DurationMs::from_secs(5);
@@ -267,6 +267,12 @@ impl Ledger {
         self.poisoned_by.is_some()
     }
 
+    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none waits
+    /// as long as usual again. A file answers at once, and is waited for by its lock timeout only.
+    pub fn answer_within(&self, left: Option<Duration>) {
+        self.engine.answer_within(left);
+    }
+
     /// Makes sure that what this process has read, and answers with as recorded, would survive as
     /// what it had written itself. No transaction is open.
     pub fn confirm(&self) -> Result<(), LedgerError> {
@@ -299,6 +305,7 @@ impl Ledger {
         if let Some(command_id) = self.poisoned_by.clone() {
             return Err(LedgerError::Poisoned { command_id, path: self.identity.path.clone() });
         }
+        let reach = reach.about(keys);
         let services = reach.named_services();
         self.begin_write(&reach.locks(), &ahead::of_write(&services, keys))?;
         drop(services);
@@ -312,14 +319,34 @@ impl Ledger {
         self.patience = Some(Patience { lock_timeout, ask });
     }
 
-    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
+    /// Waits for whoever may be recording a key that was not found. On a server the COMMIT of a
+    /// process that is gone may still be under way, and until it has ended nobody can say that
+    /// there is no such key. Answers whether it is worth looking again.
+    pub fn outwait_writers_of(&mut self, key: &ExecutionKey) -> Result<bool, LedgerError> {
+        if !self.engine.outlives_its_clients() {
+            return Ok(false);
+        }
+        let lock = [reach::of_key(key)];
+        self.waiting(|engine, may_wait| engine.outwait(&lock, may_wait))?;
+        Ok(true)
+    }
+
     fn begin_write(
         &mut self,
         locks: &[sql::Lock],
         ahead: &[sql::Bound<'_>],
     ) -> Result<(), LedgerError> {
+        self.waiting(|engine, may_wait| engine.begin_write_ahead(locks, ahead, may_wait))
+    }
+
+    /// Waits for locks as long as whoever looks after waits goes on with it.
+    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
+    fn waiting(
+        &mut self,
+        take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<(), LedgerError>,
+    ) -> Result<(), LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
-            return self.engine.begin_write_ahead(locks, ahead, &mut || ControlFlow::Continue(()));
+            return take(self.engine.as_ref(), &mut || ControlFlow::Continue(()));
         };
         let began = Instant::now();
         let waited = || {
@@ -328,7 +355,7 @@ impl Ledger {
         };
         self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
         let begun = loop {
-            let begun = self.engine.begin_write_ahead(locks, ahead, &mut || ask(waited()));
+            let begun = take(self.engine.as_ref(), &mut || ask(waited()));
             let busy = match begun {
                 Err(error) if error.is_busy() => error,
                 begun => break begun,

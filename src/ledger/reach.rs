@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use super::sql::Lock;
 use super::stream::Stream;
-use crate::domain::id::ServiceName;
+use crate::domain::id::{ExecutionKey, ServiceName};
 
 /// The chains of a write. Writes of different services do not wait for each other; a change of the
 /// registry or of the policy waits for all writes and lets none in: each of them reads both.
 #[derive(Debug, Clone, Default)]
 pub struct Reach {
     alone: BTreeSet<Stream>,
+    keys: BTreeSet<ExecutionKey>,
     reads_settings: bool,
     is_everything: bool,
     counts: bool,
@@ -71,6 +72,14 @@ impl Reach {
         Self { counts: true, ..self }
     }
 
+    /// The same write, which may be the first one under these keys: one of two services at a time,
+    /// and whoever finds no such key can wait for whoever may be about to record it.
+    #[must_use]
+    pub fn about<'a>(mut self, keys: impl IntoIterator<Item = &'a ExecutionKey>) -> Self {
+        self.keys.extend(keys.into_iter().cloned());
+        self
+    }
+
     /// Whether nobody else is decided on how much was changed lately meanwhile.
     pub(super) const fn counts(&self) -> bool {
         self.counts || self.is_everything
@@ -100,6 +109,7 @@ impl Reach {
         locks.extend(self.alone.iter().map(|stream| lock(stream, true)));
         let changes = Lock { rank: CHANGES_RANK, name: CHANGES.to_owned(), alone: true };
         locks.extend(self.counts.then_some(changes));
+        locks.extend(self.keys.iter().map(of_key));
         locks.sort();
         locks
     }
@@ -107,6 +117,14 @@ impl Reach {
 
 /// After the policy, which says whether anybody counts, and before every service.
 const CHANGES_RANK: u8 = 3;
+
+/// What is locked for a key.
+pub(super) fn of_key(key: &ExecutionKey) -> Lock {
+    Lock { rank: KEY_RANK, name: format!("key:{key}"), alone: true }
+}
+
+/// After the services, which are told by name and not by what is found under a key.
+const KEY_RANK: u8 = 7;
 
 const fn rank(stream: &Stream) -> u8 {
     match stream {
@@ -136,6 +154,11 @@ mod tests {
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
         let counting = ["registry shared", "policy shared", "changes alone", "service:a alone"];
         assert_eq!(shown(&Reach::service(&a).counting()), counting);
+        let (first, second): (ExecutionKey, ExecutionKey) =
+            ("k1".parse().unwrap(), "k2".parse().unwrap());
+        let keyed =
+            ["registry shared", "policy shared", "service:a alone", "key:k1 alone", "key:k2 alone"];
+        assert_eq!(shown(&Reach::service(&a).about([&second, &first])), keyed);
         let registers = ["registry alone", "policy shared", "service:a alone"];
         assert_eq!(shown(&Reach::registration(&a)), registers);
         let everything = ["registry alone", "policy alone", "refusals alone"];

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use super::error::LedgerError;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -153,6 +154,9 @@ pub(super) trait Engine: Send {
     fn wait_at_most(&self, _lock_timeout: DurationMs) -> Result<(), LedgerError> {
         Ok(())
     }
+    /// Waits for no answer, but for one of a COMMIT, beyond so long from now, where the engine has
+    /// somebody to wait for; none takes that back. What is there answers a little later, too.
+    fn answer_within(&self, _left: Option<Duration>) {}
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.
     fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
     /// Whether this is a backup, which takes no writes.
@@ -175,6 +179,20 @@ pub(super) trait Engine: Send {
     /// Whether a position may have been used up by what was never committed.
     fn leaves_gaps(&self) -> bool {
         false
+    }
+    /// Tells, in a transaction that reads, what would refuse a write, where it can be told without
+    /// a lock.
+    fn check_may_write(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+    /// Whether a transaction may still be under way whose client is gone.
+    fn outlives_its_clients(&self) -> bool {
+        false
+    }
+    /// Waits, outside of a transaction, until nobody holds these locks; `may_wait` as in
+    /// [`Engine::begin_write_ahead`].
+    fn outwait(&self, _locks: &[Lock], _may_wait: MayWait<'_>) -> Result<(), LedgerError> {
+        Ok(())
     }
     /// Makes sure, outside of a transaction, that what was read before would survive as what is
     /// acknowledged does. To an engine that shows nothing else it is nothing.

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 
 use super::clock::HostSkew;
 use super::error::{ActuatorProblem, OpError};
+use super::outwait::remaining;
 use super::session::Session;
 use crate::actuator::bindings::{self, BundledPin};
 use crate::actuator::error::{BindingError, SpawnError};
+use crate::actuator::host::Deadline;
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
     self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
@@ -25,12 +27,17 @@ use crate::domain::time::{DurationMs, Timestamp};
 /// How long an actuator may take to describe itself.
 const DESCRIBE_TIMEOUT: DurationMs = DurationMs::from_secs(10);
 
+/// How long a reading may take whose caller has no time left: what follows a call is read once.
+const READ_TIMEOUT_MIN: DurationMs = DurationMs::from_secs(5);
+
 /// Ways to ask the actuator of a service.
 pub(crate) struct Asker<'s> {
     actuator: &'s RegisteredActuator,
     spec: ChildSpec,
     ledger: LedgerIdentity,
     skew: HostSkew,
+    /// Until when whoever asks has time for an answer.
+    until: Option<Deadline>,
 }
 
 impl Session {
@@ -99,7 +106,8 @@ impl Session {
     }
 
     fn asker_with<'s>(&self, actuator: &'s RegisteredActuator, spec: ChildSpec) -> Asker<'s> {
-        Asker { actuator, spec, ledger: self.wire_identity(), skew: self.clock.skew() }
+        let (ledger, skew) = (self.wire_identity(), self.clock.skew());
+        Asker { actuator, spec, ledger, skew, until: self.waits_until() }
     }
 
     /// Whether the command that is bound on this host has the same words.
@@ -198,13 +206,28 @@ impl Asker<'_> {
         &self.spec
     }
 
+    /// Asks what changes nothing, in the time that is left.
     fn ask<T>(
         &self,
         request: &Request,
         read: impl FnOnce(&[u8], Exit) -> Result<T, AnswerError>,
     ) -> Result<T, OpError> {
+        let timeout = self.actuator.timeout_ms;
+        let timeout = match self.until {
+            Some(until) => timeout.min(remaining(until).max(READ_TIMEOUT_MIN)),
+            None => timeout,
+        };
+        self.ask_within(timeout, request, read)
+    }
+
+    fn ask_within<T>(
+        &self,
+        timeout: DurationMs,
+        request: &Request,
+        read: impl FnOnce(&[u8], Exit) -> Result<T, AnswerError>,
+    ) -> Result<T, OpError> {
         let name = &self.actuator.name;
-        let captured = run(&self.spec, name, request, self.actuator.timeout_ms)?;
+        let captured = run(&self.spec, name, request, timeout)?;
         read(&captured.stdout, exit_of(&captured))
             .map_err(|error| problem(name, request, error, &captured))
     }
@@ -284,7 +307,10 @@ impl Asker<'_> {
             token: fence.fence_token,
             attempt: above,
         }));
-        let reply = self.ask(&request, |bytes, exit| protocol::read_fence(bytes, &target, exit))?;
+        let whole = self.actuator.timeout_ms;
+        let reply = self.ask_within(whole, &request, |bytes, exit| {
+            protocol::read_fence(bytes, &target, exit)
+        })?;
         Ok(reply.fenced)
     }
 

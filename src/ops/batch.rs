@@ -203,7 +203,11 @@ impl Session {
             return Ok((lines, refusals));
         };
         let of_all = |error| (ids.len(), error);
-        let reach = self.reach_of(&orders).map_err(of_all)?;
+        let puts = orders.iter().filter_map(|order| match order {
+            Order::Put(put) => Some(put.key()),
+            Order::Step(..) => None,
+        });
+        let reach = self.reach_of(&orders).map_err(of_all)?.about(puts);
         let counting = self.counting(reach.clone());
         let mut txn = self.ledger.write(whole.clone(), counting).map_err(of_all)?;
         // A policy that cannot be read is told by the line that asks it.

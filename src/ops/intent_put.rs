@@ -45,7 +45,7 @@ pub(super) fn put_under(
         Err(error) => {
             // What the key has left is not denied by a put that could not even be answered. Whoever
             // cannot be asked says nothing.
-            drop(session.load(&key));
+            drop(session.find(&key));
             return Err(error);
         }
     };

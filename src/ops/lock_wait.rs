@@ -69,11 +69,19 @@ impl Session {
     /// Lets no wait for the ledger outlast the time that the caller has for all of it.
     pub(super) fn wait_no_longer_than(&self, deadline: Deadline) {
         self.lock_wait.deadline.set(Some(deadline));
+        self.ledger.answer_within(Some(deadline.remaining()));
+    }
+
+    /// Until when the caller waits for anything, where that is bounded.
+    pub(super) fn waits_until(&self) -> Option<Deadline> {
+        self.lock_wait.deadline.get()
     }
 
     /// Says whether a call is under way, whose result is worth more than an early end.
     pub(super) fn must_go_on(&self, must: bool) {
         self.lock_wait.must_go_on.set(must);
+        let deadline = self.waits_until().filter(|_| !must);
+        self.ledger.answer_within(deadline.map(Deadline::remaining));
     }
 }
 

@@ -2,16 +2,17 @@
 
 use super::carry::CarryOptions;
 use super::error::OpError;
-use super::foretell::Foretold;
+use super::foretell::{Foretold, Next};
 use super::intent_put::with_ledger_facts;
 use super::read::Read;
 use super::report::Effect;
 use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
 use super::told;
-use crate::domain::id::ControllerId;
+use crate::domain::id::{ControllerId, ExecutionKey};
 use crate::domain::scale::command::{Command, PutIntent};
-use crate::domain::scale::decide::{answer_of_key, decide, on_ledger_clock};
+use crate::domain::scale::decide::{Decision, answer_of_key, decide, on_ledger_clock};
+use crate::domain::scale::execution::Phase;
 use crate::domain::scale::gates::{self, Reports};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceState;
@@ -25,6 +26,9 @@ pub struct Plan {
     pub reports: Reports,
     /// What stands before any gate; none where the gates decide.
     pub before: Option<Before>,
+    /// What would refuse to start it once it is put: every gate of the put is open, and the line
+    /// would end there with its wish recorded.
+    pub start: Option<Box<Rejection>>,
 }
 
 /// What `scale` would answer or do without a put.
@@ -98,14 +102,19 @@ pub fn plan(
             Err(rejection) => before = Some(Before::Refused(Box::new(rejection))),
         }
     }
-    let (reports, beside) = walked(session, &state, &put, now)?;
-    before = before.or(beside.map(|rejection| Before::Refused(Box::new(rejection))));
+    let (reports, walked) = walked(session, &state, &put, now)?;
+    let beside = walked.as_ref().err().filter(|refused| Some(*refused) != reports.first_refusal());
+    before = before.or(beside.map(|rejection| Before::Refused(Box::new(rejection.clone()))));
+    let mut start = None;
+    if let (None, Ok(decision)) = (&before, walked) {
+        start = started(session, &state, &decision, &key, &options)?;
+    }
     if before.is_none() && reports.first_refusal().is_none() {
         let pinned = state.head.authority.pinned_at(now).filter(|_| put.pin_until.is_none());
         let told = told::of_wish(put.source, put.desired(), pinned, &state.head);
         session.notices.extend(told);
     }
-    Ok(Plan { state, reports, before })
+    Ok(Plan { state, reports, before, start })
 }
 
 fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOptions {
@@ -117,19 +126,40 @@ fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOption
     }
 }
 
-/// What every gate says of a put, and what refuses it beside them: what it would roll back may be
-/// none of its own.
+/// What every gate says of a put, and what would be recorded: what it would roll back may be none of
+/// its own, which no gate says.
 fn walked(
     session: &mut Session,
     state: &ServiceState,
     put: &PutIntent,
     now: Timestamp,
-) -> Result<(Reports, Option<Rejection>), OpError> {
+) -> Result<(Reports, Result<Decision, Rejection>), OpError> {
     let command = Command::Put(Box::new(put.clone()));
     session.with_context(state, Some(put.key()), |context| {
         let reports = gates::of_put(state, put, context, now);
-        let refused = decide(state, &command, context, now).err();
-        let beside = refused.filter(|refused| Some(refused) != reports.first_refusal());
-        (reports, beside)
+        (reports, decide(state, &command, context, now))
+    })
+}
+
+/// What would refuse the first attempt of what a put records: it waits for another, its fence is
+/// over by then, nothing proves that a reduction is safe. A service that nothing here carries out
+/// is asked no further.
+fn started(
+    session: &mut Session,
+    state: &ServiceState,
+    decision: &Decision,
+    key: &ExecutionKey,
+    options: &CarryOptions,
+) -> Result<Option<Box<Rejection>>, OpError> {
+    let put = state.clone().fold(&decision.events);
+    let put = put.map_err(|error| OpError::Internal { what: error.to_string() })?;
+    let is_carried_out = put.head.registration.as_ref().is_some_and(|it| it.actuator.is_some());
+    let Some(execution) = put.executions.get(key) else { return Ok(None) };
+    if !is_carried_out || !matches!(execution.phase, Phase::Accepted) {
+        return Ok(None);
+    }
+    Ok(match session.foretell(&put, execution, options)?.next {
+        Next::Refused(rejection) => Some(rejection),
+        Next::Starts | Next::Stands | Next::FindsOut => None,
     })
 }

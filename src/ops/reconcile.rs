@@ -22,7 +22,7 @@ use super::wait::refuse_after_signal;
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::Phase;
-use crate::domain::scale::intent::Reason;
+use crate::domain::scale::intent::{Reason, RetryAsked};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
@@ -251,7 +251,7 @@ impl Pass<'_> {
         let form = PutForm::Flags {
             replicas: to,
             reason: Reason::cut(why),
-            retry_policy: None,
+            retry: RetryAsked::default(),
             key: key.clone(),
             fence: None,
             valid_for: self.request.valid_for,

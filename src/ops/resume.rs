@@ -139,7 +139,7 @@ impl Session {
 
 /// Whether a line says what an earlier one has said. What it leaves out it takes as it is.
 fn says(own: &Execution, put: &PutIntent) -> bool {
-    let PutForm::Flags { retry_policy, fence, .. } = &put.form else {
+    let PutForm::Flags { retry, fence, .. } = &put.form else {
         return false;
     };
     let same_revision = match put.premise {
@@ -152,5 +152,5 @@ fn says(own: &Execution, put: &PutIntent) -> bool {
         && same_revision
         && fence.is_none_or(|fence| ranked == Some(fence))
         && put.expect_count.is_none_or(|count| own.intent.current == Some(count))
-        && retry_policy.is_none_or(|policy| own.intent.wish.retry_policy == policy)
+        && retry.agrees_with(own.intent.wish.retry_policy)
 }

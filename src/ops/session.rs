@@ -150,7 +150,7 @@ impl Session {
         if self.is_backup_unless_sealed()? {
             return Err(LedgerError::IsBackup { path: self.ledger.identity().path.clone() }.into());
         }
-        Ok(())
+        Ok(self.ledger.read()?.check_may_write()?)
     }
 
     /// Refuses what is asked of a ledger that goes on elsewhere.
@@ -188,14 +188,25 @@ impl Session {
 
     /// The execution of a key, and its service's state with it.
     pub fn load(&mut self, key: &ExecutionKey) -> Result<(ServiceState, Execution), OpError> {
+        if let Some(found) = self.find(key)? {
+            return Ok(found);
+        }
+        let again = self.ledger.outwait_writers_of(key)?;
+        let found = if again { self.find(key)? } else { None };
+        found.ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() }.into())
+    }
+
+    /// The same, if it is there now.
+    pub(super) fn find(
+        &mut self,
+        key: &ExecutionKey,
+    ) -> Result<Option<(ServiceState, Execution)>, OpError> {
         let read = self.ledger.read()?;
-        let execution = read
-            .find_execution(key)?
-            .ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() })?;
+        let Some(execution) = read.find_execution(key)? else { return Ok(None) };
         let state = read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
         drop(read);
         self.left = Effect::left_by(&execution);
-        Ok((state, execution))
+        Ok(Some((state, execution)))
     }
 
     /// The state of a registered service.

@@ -4,6 +4,7 @@ use scalectl::domain::id::{AttemptNumber, FenceToken, LeaseEpoch, LeaseInstanceI
 use scalectl::domain::scale::command::{
     CallPlan, Command, Premise, PutForm, PutIntent, RegisterService, Settlement, StartAttempt,
 };
+use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::Reading;
 use scalectl::domain::scale::result::Detail;
@@ -329,7 +330,7 @@ fn put(setup: &Setup, wish: u8, order: &Order) -> Command {
     let form = PutForm::Flags {
         replicas: count(u64::from(wished.replicas) + more),
         reason: id("model"),
-        retry_policy: None,
+        retry: RetryAsked::default(),
         key: id(&Setup::key(wish)),
         fence: fence(wished.words),
         valid_for: ticks(setup.valid),

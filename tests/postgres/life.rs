@@ -113,3 +113,25 @@ fn a_doctor_looks_at_the_server_and_at_the_rights_of_its_role() {
         assert_eq!(state(&ran, check), wanted, "{check}: {ran:#?}");
     }
 }
+
+/// Who may only read is told so by a plan, as by the line itself.
+#[test]
+fn a_plan_of_whoever_may_not_write_says_so() {
+    let server = Cluster::start(&[]);
+    let mut world = World::on_postgres();
+    world.set("SCALECTL_LEDGER", server.address("postgres", "postgres"));
+    world.init_fake();
+    world.run(crate::support::SERVICE).exits(0);
+    world.run("plan web=3 --reason r").exits(0);
+    server.psql(
+        "postgres",
+        "CREATE ROLE rita LOGIN; GRANT USAGE ON SCHEMA scalectl TO rita;
+         GRANT SELECT ON ALL TABLES IN SCHEMA scalectl TO rita;",
+    );
+    world.set("SCALECTL_LEDGER", server.address("rita", "postgres"));
+    world.run("status").exits(0);
+    for line in ["plan web=3 --reason r", "explain web=3 --reason r", "scale web=3 --reason r"] {
+        let ran = world.json(line).exits(21);
+        assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{line}: {ran:#?}");
+    }
+}

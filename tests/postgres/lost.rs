@@ -152,3 +152,57 @@ fn a_long_queue_of_locks_is_busy_and_not_waited_for_twice() {
     assert!(!ran.stdout.contains("ledger_unreachable"), "{ran:#?}");
     assert!(took < Duration::from_millis(3900), "{took:?}");
 }
+
+/// On the server a COMMIT goes on whose client is gone. Until it has ended nobody says that there
+/// is no such key.
+#[test]
+fn a_key_whose_commit_still_runs_is_not_said_to_be_missing() {
+    let server = Cluster::start(&[]);
+    let world = alone(&server);
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let mut put = world.start(PUT);
+    world.until("its COMMIT waits for the standby", || {
+        server.psql("postgres", &format!("SELECT count(*) {waiting}")) == "1"
+    });
+    put.kill().expect("it is ours");
+    put.wait().expect("it is ours");
+    for line in ["replay k1", "intent show k1", "observe k1"] {
+        let ran = world.json(&format!("{line} --lock-timeout 300ms")).exits(20);
+        assert_eq!(ran.at("/error/code"), "ledger_busy", "{line}");
+    }
+    server.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    world.run("replay k1 --lock-timeout 10s").exits(19);
+    world.run("replay k2").exits(24);
+    world.run("verify").exits(0);
+}
+
+/// Whoever has said how long to wait does not wait for the patience of a statement.
+#[test]
+fn a_server_that_falls_silent_keeps_nobody_beyond_their_time() {
+    let mut world = with_fake();
+    world.run(&format!("{SERVICE} --readings 2")).exits(0);
+    world.run(PUT).exits(0);
+    world.run("actuate k1").exits(0);
+    let watch = "observe k1 --wait --timeout 1s";
+    let direct = Proxy::start(&Cluster::shared().socket(), None);
+    world.set("SCALECTL_LEDGER", direct.address(world.schema().name()));
+    world.run(watch).exits(0);
+    let sent = direct.seen().into_iter().filter(|seen| seen.side == Side::Client);
+    let sent: Vec<bool> = sent.map(|seen| seen.is_commit).collect();
+    let places: Vec<usize> = (0..sent.len()).filter(|at| !sent[*at]).collect();
+    for number in places.iter().copied().step_by(places.len().div_ceil(4)) {
+        let plan = Plan { side: Side::Client, number, fault: Fault::Silence, comes_back: false };
+        let proxy = Proxy::start(&Cluster::shared().socket(), Some(plan));
+        world.set("SCALECTL_LEDGER", proxy.address(world.schema().name()));
+        let began = std::time::Instant::now();
+        let ran = world.json(watch).exits(20);
+        // Whether it is silent or somebody holds the lock, whoever asks for one cannot tell.
+        let code = ran.at("/error/code");
+        assert!(code == "ledger_unreachable" || code == "ledger_busy", "{plan:?}: {code}");
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(25), "{plan:?}: {took:?}");
+    }
+}

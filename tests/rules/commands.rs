@@ -7,7 +7,7 @@ use scalectl::domain::scale::command::{
     StartAttempt,
 };
 use scalectl::domain::scale::execution::Execution;
-use scalectl::domain::scale::intent::{IntentRecord, RetryPolicy};
+use scalectl::domain::scale::intent::{IntentRecord, RetryAsked};
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::{Evidence, Reading};
 use scalectl::domain::scale::provenance::WishSource;
@@ -43,16 +43,17 @@ impl World {
 
     pub(super) fn put(&mut self, verb: &str, words: &Words<'_>) -> PutIntent {
         let replicas = count(words.first_number().expect("a count"));
-        let retry_policy = words.number("tries").map(|tries| RetryPolicy {
-            max_attempts: serde_json::from_value(tries.into()).expect("attempts"),
-            ..self.wanted.retry_policy
-        });
+        let tries = words.number("tries");
+        let retry = RetryAsked {
+            max_attempts: tries.map(|it| serde_json::from_value(it.into()).expect("attempts")),
+            backoff: words.number("backoff").map(DurationMs::from_secs),
+        };
         let fence = words.value("fence").and_then(|fence| fence.split_once('.'));
         let number = |text: &str| serde_json::from_str(text).expect("a number");
         let form = PutForm::Flags {
             replicas,
             reason: id(words.value("reason").unwrap_or("test")),
-            retry_policy,
+            retry,
             key: id(words.key),
             fence: fence.map(|(epoch, token)| {
                 (number(epoch), serde_json::from_str(token).expect("a token"))

@@ -6,7 +6,7 @@ use super::script::run;
 use super::support::World;
 
 /// Every row: what was put first, what comes under the same key, and the fields that differ.
-const REDELIVERIES: [(&str, &str, &[&str]); 15] = [
+const REDELIVERIES: [(&str, &str, &[&str]); 18] = [
     ("put a 5", "put a 5", &[]),
     ("put a 5", "put a 6", &["replicas"]),
     ("put a 5", "put a 5 reason=other", &["reason"]),
@@ -14,6 +14,9 @@ const REDELIVERIES: [(&str, &str, &[&str]); 15] = [
     ("put a 5", "put a 5 tries=2", &["retry_policy"]),
     ("put a 5 tries=2", "put a 5 tries=2", &[]),
     ("put a 5 tries=2", "put a 5", &["retry_policy"]),
+    ("put a 5 tries=2", "put a 5 tries=2 backoff=5", &[]),
+    ("put a 5 tries=2 backoff=9", "put a 5 tries=2", &[]),
+    ("put a 5 tries=2", "put a 5 backoff=9", &["retry_policy"]),
     ("put a 5", "put a 5 dry", &["dry_run"]),
     ("put a 5", "put a 5 fence=9.9 valid=3h rev=77 count=99", &[]),
     ("put a 5", "record a 5 same", &[]),

@@ -192,3 +192,39 @@ fn a_plan_that_cannot_read_ends_as_the_line_would() {
         }
     }
 }
+
+/// The plan of a new wish ends as the line itself, and that one goes on to its first attempt.
+#[test]
+fn a_plan_of_a_new_wish_ends_as_its_first_attempt() {
+    let unknown: &[&str] = &["service bind web", PUT, "actuate k1"];
+    let careful = "service put web --drain required";
+    let reduced: &[&str] = &["service bind web", PUT, "actuate k1", "observe k1", careful];
+    for (words, lines, wish, exit, code) in [
+        ("ok", &["service bind web"][..], "web=4", 0, ""),
+        ("unknown", unknown, "web=4 --queue", 19, "waits_behind"),
+        ("ok", reduced, "web=1", 25, "evidence_missing"),
+    ] {
+        let stage = stage("", super::ALL, &[words], lines);
+        for verb in ["plan", "explain", "scale --dry-run"] {
+            let ran = stage.world.json(&format!("{verb} {wish} --reason r"));
+            assert_eq!(ran.code, Some(exit), "{verb} {wish}: {ran:#?}");
+            assert_eq!(ran.at("/recorded"), "no", "{verb} {wish}");
+        }
+        let line = format!("scale {wish} --reason r --timeout 1s");
+        let ran = stage.world.copy().json(&line);
+        assert_eq!(ran.code, Some(exit), "{line}: {ran:#?}");
+        if exit != 0 {
+            assert_eq!(ran.at("/error/code"), code, "{line}");
+        }
+    }
+}
+
+/// A wish whose fence is over before it can begin.
+#[test]
+fn a_plan_of_a_wish_that_comes_too_late_says_so() {
+    let world = World::with_fake();
+    for verb in ["plan", "scale"] {
+        let ran = world.json(&format!("{verb} web=4 --valid-for 1ms --reason r"));
+        assert_eq!((ran.code, ran.at("/error/code")), (Some(11), "fence_expired".into()), "{verb}");
+    }
+}

@@ -295,10 +295,10 @@ pub(super) fn denied(
         return p
             .fact("rule", "no policy is set, and without one nothing may touch a target")
             .hint(
-                "set a policy: save what the first prints as policy.cedar, make it yours, then set \
-                 it with the second",
+                "set a policy: the first lists templates; save what `policy template NAME` prints \
+                 as policy.cedar, make it yours, then set it with the second",
             )
-            .run(c.command(&["policy", "template", "local"]))
+            .run(c.command(&["policy", "template"]))
             .run(c.command(&["policy", "put", "policy.cedar", "--reason", "a first policy"]));
     };
     let rules: Vec<String> = answer

@@ -153,6 +153,33 @@ impl Default for RetryPolicy {
     }
 }
 
+/// What a line says of trying again; what it leaves out is the registration's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RetryAsked {
+    /// 1 to 8.
+    pub max_attempts: Option<MaxAttempts>,
+    /// 0 to one hour.
+    pub backoff: Option<DurationMs>,
+}
+
+impl RetryAsked {
+    /// What comes of it where this is registered; none where nothing is asked.
+    #[must_use]
+    pub fn over(self, registered: RetryPolicy) -> Option<RetryPolicy> {
+        (self != Self::default()).then(|| RetryPolicy {
+            max_attempts: self.max_attempts.unwrap_or(registered.max_attempts),
+            backoff: self.backoff.unwrap_or(registered.backoff),
+        })
+    }
+
+    /// Whether a policy is as asked, as far as anything is.
+    #[must_use]
+    pub fn agrees_with(self, policy: RetryPolicy) -> bool {
+        self.max_attempts.is_none_or(|asked| asked == policy.max_attempts)
+            && self.backoff.is_none_or(|asked| asked == policy.backoff)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawRetryPolicy {

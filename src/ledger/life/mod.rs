@@ -99,6 +99,12 @@ impl ReadTxn<'_> {
         Ok((standing, incarnation))
     }
 
+    /// Refuses what the first write would be refused for, as far as that is known without a lock: a
+    /// role that may only read, a server that is a standby.
+    pub fn check_may_write(&self) -> Result<(), LedgerError> {
+        self.engine().check_may_write()
+    }
+
     /// What has sealed it, while it is sealed.
     fn seal(&self) -> Result<Option<RegistryBody>, LedgerError> {
         Ok(self.read_standing()?.0)

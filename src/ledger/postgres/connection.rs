@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::poll_fn;
 use tokio::runtime::Runtime;
@@ -37,6 +37,10 @@ const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often whoever waits for an answer is asked whether to go on.
 const SLICE: Duration = Duration::from_millis(100);
 
+/// How long a server may take to answer whoever has no time left: one that is there answers in less,
+/// and what it says is worth it.
+const ANSWERS: Duration = Duration::from_secs(3);
+
 /// How long it may take to tell a server to give up.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -46,6 +50,8 @@ pub(super) struct Server {
     lock_timeout: DurationMs,
     runtime: Runtime,
     link: RefCell<Option<Link>>,
+    /// When whoever asks has no more time for answers; none where the usual patience is theirs.
+    end: Cell<Option<Instant>>,
     /// Whether the last statement failed: its transaction is lost, and COMMIT would answer well.
     is_aborted: Cell<bool>,
 }
@@ -100,7 +106,8 @@ impl Server {
             problem: error.to_string(),
         })?;
         let (link, is_aborted) = (RefCell::new(None), Cell::new(false));
-        let server = Self { address, lock_timeout, runtime, link, is_aborted };
+        let end = Cell::new(None);
+        let server = Self { address, lock_timeout, runtime, link, end, is_aborted };
         server.reconnect()?;
         Ok(server)
     }
@@ -109,7 +116,7 @@ impl Server {
     pub(super) fn reconnect(&self) -> Result<(), LedgerError> {
         drop(self.link.take());
         let warnings = Warnings::default();
-        let patience = self.address.connect_timeout();
+        let patience = self.in_time(self.address.connect_timeout());
         let config = self.address.config();
         let connected = self.within(patience, async {
             let Some(tls) = self.address.tls() else {
@@ -127,11 +134,19 @@ impl Server {
                 Ok(())
             }
             Ok(Err(error)) => Err(problem::connecting(&self.address, &error)),
-            Err(_) => {
-                let problem = format!("no answer within {} s", patience.as_secs());
-                Err(self.unreachable("connect to", &problem))
-            }
+            Err(_) => Err(self.unreachable("connect to", &no_answer_within(patience))),
         }
+    }
+
+    /// Waits for no answer, but for one of a COMMIT, beyond so long from now.
+    pub(super) fn answer_within(&self, left: Option<Duration>) {
+        self.end.set(left.and_then(|left| now().checked_add(left)));
+    }
+
+    /// So long, but not far beyond what the caller has.
+    fn in_time(&self, patience: Duration) -> Duration {
+        let left = self.end.get().map(|end| end.saturating_duration_since(now()).max(ANSWERS));
+        left.map_or(patience, |left| patience.min(left))
     }
 
     fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
@@ -186,11 +201,20 @@ impl Server {
         may_wait: MayWait<'_>,
         question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LedgerError> {
+        self.ask_within(self.in_time(self.patience()), doing, may_wait, question)
+    }
+
+    fn ask_within<T>(
+        &self,
+        patience: Duration,
+        doing: &'static str,
+        may_wait: MayWait<'_>,
+        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, LedgerError> {
         let link = self.link.borrow();
         let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
             return Err(self.unreachable(doing, "the connection was lost"));
         };
-        let patience = self.patience();
         let question = question(&connected.client);
         let answer = self.within(patience, sliced(question, may_wait));
         // Of a lost transaction only the way back to a savepoint succeeds.
@@ -209,8 +233,7 @@ impl Server {
             }
             Err(_) => {
                 drop(self.link.take());
-                let problem = format!("no answer within {} s", patience.as_secs());
-                Err(self.unreachable(doing, &problem))
+                Err(self.unreachable(doing, &no_answer_within(patience)))
             }
         }
     }
@@ -256,7 +279,9 @@ impl Server {
             let (doing, path) = ("commit to", self.path());
             return Err(CommitError::NotApplied(LedgerError::Failed { doing, path, problem }));
         }
-        match self.run("commit to", "COMMIT") {
+        let commit = async |client: &Client| client.batch_execute("COMMIT").await;
+        let go_on = &mut || ControlFlow::Continue(());
+        match self.ask_within(self.patience(), "commit to", go_on, commit) {
             Ok(()) => lock().pop().map_or(Ok(()), |problem| {
                 let (doing, path) = ("commit to", self.path());
                 Err(CommitError::Unknown(LedgerError::Failed { doing, path, problem }))
@@ -309,4 +334,16 @@ impl Server {
     pub(super) fn unreachable(&self, doing: &'static str, problem: &str) -> LedgerError {
         LedgerError::Unreachable { doing, path: self.path(), problem: problem.to_owned() }
     }
+}
+
+fn no_answer_within(patience: Duration) -> String {
+    format!("no answer within {} s", patience.as_secs_f64().ceil())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the caller's deadline is kept elsewhere, on its clock"
+)]
+fn now() -> Instant {
+    Instant::now()
 }

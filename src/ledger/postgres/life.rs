@@ -72,7 +72,32 @@ const SETTINGS_WANTED: [(&str, &str, bool); 8] = [
     ("least_rights", "least", false),
 ];
 
+/// What keeps a role, or a server, from writing; nothing where it may.
+const READ_HINDRANCE: Statement = Statement::few(
+    "write to",
+    "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby, which takes no writes'
+                 WHEN NOT has_table_privilege('event', 'INSERT')
+                      OR NOT (SELECT bool_and(has_table_privilege(name, right_to))
+                                FROM unnest(ARRAY['service', 'execution', 'document']) AS name,
+                                     unnest(ARRAY['INSERT', 'UPDATE']) AS right_to)
+                     THEN 'the role ' || quote_ident(current_user) || ' may not write to it'
+                 ELSE '' END",
+);
+
 impl PostgresEngine {
+    /// Refuses what would be refused at the first write, in an open transaction.
+    pub(super) fn refuse_unwritable(&self) -> Result<(), LedgerError> {
+        let mut refused = None;
+        self.each(READ_HINDRANCE, &[], &mut |row| {
+            refused = Some(row.text(0)?.to_owned()).filter(|problem| !problem.is_empty());
+            Ok(ControlFlow::Break(()))
+        })?;
+        refused.map_or(Ok(()), |problem| {
+            let (doing, path) = ("write to", self.server.path());
+            Err(LedgerError::NotPermitted { doing, path, problem })
+        })
+    }
+
     /// Makes the schema, where it is not there, and the tables in it, in a transaction that is left
     /// open for the first event: all of it is there, or nothing.
     pub(in crate::ledger) fn create(

@@ -17,6 +17,7 @@ mod rows;
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use tokio_postgres::types::{ToSql, Type};
@@ -237,6 +238,10 @@ impl Engine for PostgresEngine {
         self.keep(&new, answers?)
     }
 
+    fn answer_within(&self, left: Option<Duration>) {
+        self.server.answer_within(left);
+    }
+
     fn knows(&self, ledger_id: &str, incarnation: i64) {
         *self.identity.borrow_mut() = Some((ledger_id.to_owned(), incarnation));
     }
@@ -251,6 +256,21 @@ impl Engine for PostgresEngine {
 
     fn leaves_gaps(&self) -> bool {
         true
+    }
+
+    fn check_may_write(&self) -> Result<(), LedgerError> {
+        self.refuse_unwritable()
+    }
+
+    fn outlives_its_clients(&self) -> bool {
+        true
+    }
+
+    /// What is read in the same transaction is as of before the locks; nothing is.
+    fn outwait(&self, locks: &[Lock], may_wait: MayWait<'_>) -> Result<(), LedgerError> {
+        self.begin(BEGIN_READ, locks, &[], may_wait)?;
+        self.server.rollback();
+        Ok(())
     }
 
     /// A row whose COMMIT was broken off while it waited for a standby is there for everybody, and

@@ -3,7 +3,7 @@
 use crate::domain::id::{
     AuthorizationId, ExecutionKey, FenceToken, IntentRevision, LeaseEpoch, Replicas, ServiceName,
 };
-use crate::domain::scale::intent::{IntentRecord, Reason, RetryPolicy};
+use crate::domain::scale::intent::{IntentRecord, Reason, RetryAsked};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::time::{DurationMs, Timestamp};
 
@@ -25,8 +25,8 @@ pub enum PutForm {
         replicas: Replicas,
         /// Why.
         reason: Reason,
-        /// How often and how soon to try again; none for the registration's.
-        retry_policy: Option<RetryPolicy>,
+        /// How often and how soon to try again.
+        retry: RetryAsked,
         /// The key; the caller mints one where none was given.
         key: ExecutionKey,
         /// A fence of the writer's own.

@@ -190,7 +190,8 @@ fn accept(
             let (wish, fence, created_at) = (**record).clone().into_parts();
             (wish, fence, created_at, None)
         }
-        PutForm::Flags { replicas, reason, retry_policy, key, fence, valid_for } => {
+        PutForm::Flags { replicas, reason, retry, key, fence, valid_for } => {
+            let asked = retry.over(registration.retry_policy);
             let (intent_id, intent_revision) = intended_identity(draft.state, put)
                 .expect("BUG: gate 4 has seen a mode that takes orders");
             let wish = IntentWish {
@@ -208,13 +209,13 @@ fn accept(
                 execution_key: key.clone(),
                 target: registration.target(binding),
                 reason: reason.clone(),
-                retry_policy: retry_policy.unwrap_or(registration.retry_policy),
+                retry_policy: asked.unwrap_or(registration.retry_policy),
             }
             .checked()
             .map_err(|error| Rejection::Contradiction(error.to_string()))?;
             let now = draft.now.truncated_to_millis();
             let fence = mint_fence(draft, registration, *fence, now.plus(*valid_for));
-            (wish, fence, now, *retry_policy)
+            (wish, fence, now, asked)
         }
     };
     let identity_digest = wish.clone().accepted(fence.clone(), created_at).identity_digest();

@@ -4,6 +4,7 @@ use super::{Draft, approval_required};
 use crate::domain::canonical::canonical_json;
 use crate::domain::scale::command::{PutForm, PutIntent};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::intent::RetryPolicy;
 use crate::domain::scale::rejection::{Difference, Rejection};
 use crate::domain::scale::state::ServiceState;
 
@@ -68,18 +69,20 @@ fn differences(stored: &Execution, put: &PutIntent) -> Vec<Difference> {
     compare("service", stored.intent.service.to_string(), put.service.to_string());
     compare("dry_run", stored.intent.dry_run.to_string(), put.dry_run.to_string());
     match &put.form {
-        PutForm::Flags { replicas, reason, retry_policy, .. } => {
+        PutForm::Flags { replicas, reason, retry, .. } => {
             compare("replicas", wish.desired_replicas.to_string(), replicas.to_string());
             compare("reason", wish.reason.as_str().to_owned(), reason.as_str().to_owned());
-            let asked = retry_policy.as_ref().map(canonical_json);
-            let kept = match (&asked, stored.intent.submitted.whole_record) {
-                // A whole record always names its retry policy; flags may leave it to the
-                // registration.
+            // A whole record always names its retry policy; flags may leave it, or a part of it, to
+            // the registration, and what they leave out is no other wish.
+            let kept = match (retry.over(wish.retry_policy), stored.intent.submitted.whole_record) {
                 (None, true) => None,
-                (Some(_), true) => Some(canonical_json(&wish.retry_policy)),
-                (_, false) => stored.intent.submitted.retry_policy.as_ref().map(canonical_json),
+                (Some(_), true) => Some(wish.retry_policy),
+                (_, false) => stored.intent.submitted.retry_policy,
             };
-            let text = |policy: Option<String>| policy.unwrap_or_else(|| "default".to_owned());
+            let asked = retry.over(kept.unwrap_or(wish.retry_policy));
+            let text = |policy: Option<RetryPolicy>| {
+                policy.map_or_else(|| "default".to_owned(), |policy| canonical_json(&policy))
+            };
             compare("retry_policy", text(kept), text(asked));
         }
         PutForm::Record(record) => {

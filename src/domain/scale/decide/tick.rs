@@ -11,7 +11,7 @@ use crate::domain::measure::Measure;
 use crate::domain::scale::command::{Observed, PutForm, PutIntent, Tick};
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::gates::registered;
-use crate::domain::scale::intent::Reason;
+use crate::domain::scale::intent::{Reason, RetryAsked};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::scaling::{Sample, SampleMark, ScalingSpec, Streak, usable};
@@ -219,7 +219,7 @@ fn put_of(look: &Look<'_>, spec: &ScalingSpec, current: Replicas, desired: Repli
     let form = PutForm::Flags {
         replicas: desired,
         reason: Reason::cut(&text),
-        retry_policy: None,
+        retry: RetryAsked::default(),
         key: tick.key.clone(),
         fence: None,
         valid_for: tick.valid_for,
