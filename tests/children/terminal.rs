@@ -100,8 +100,8 @@ fn later(world: &mut World, seconds: i64) {
 
 #[test]
 fn a_suspended_command_does_not_keep_its_key_beyond_its_lease() {
-    for (answer, effects) in [("fork-and-hang", 1), ("ok", 1)] {
-        let mut world = world_with("", ALL_SEEING, "2s");
+    for (answer, effects) in [("fork-and-hang", 1), ("late 1.5", 1)] {
+        let mut world = world_with("", ALL_SEEING, "4s");
         world.script(&[answer]);
         std::fs::write(world.fake_dir().join("on-inspect"), "sleep 0.3\n").expect("ours");
         world.run(PUT).exits(0);

@@ -10,6 +10,7 @@
 //! `SCALECTL_KILL_SEED` and `SCALECTL_KILLS` ask for other and for more rounds.
 
 mod book;
+mod ending;
 mod orders;
 mod phase;
 
@@ -296,41 +297,6 @@ impl Run {
         self.book.acknowledge(round, &own, &text);
         self.book.check_ledger(&self.world, &text);
         self.book.check_calls(&self.world, &text);
-    }
-
-    /// Recovery, until nothing is open but what has not started; then everything is held against
-    /// what was acknowledged and what the actuator knows.
-    fn finish(mut self) {
-        let mut is_stranded = false;
-        for _ in 0..20 {
-            let ran = self.world.json("replay --all --wait --timeout 5s");
-            let is_known = ran.code.is_some_and(|code| !NEVER.contains(&code));
-            assert!(is_known, "{}\n{ran:#?}", self.told);
-            let open = self.open_states();
-            // A failure that has a newer wish behind it is for that one's start to end.
-            let is_waited_for = open.iter().any(|state| state == "accepted");
-            is_stranded = is_waited_for && self.world.run("actuate web@latest").code == Some(10);
-            if !is_waited_for || is_stranded {
-                break;
-            }
-        }
-        self.world.await_no_children();
-        let open = self.open_states();
-        // A wish that can never start ends no failure before it: the next wish ends both.
-        let may_stay = |state: &String| state == "accepted" || (is_stranded && state == "failed");
-        assert!(open.iter().all(may_stay), "{}\n{open:#?}", self.told);
-        // Whatever has happened, the next wish goes through; a wish whose settings have moved may
-        // wait under a lease, and is ended by it.
-        self.next_call_does("ok");
-        let ran = self.world.run("scale web=10 --supersede --reason last --key last --timeout 10s");
-        assert_eq!(ran.code, Some(0), "{}\n{ran:#?}", self.told);
-        assert_eq!(self.open_states(), Vec::<String>::new(), "{}", self.told);
-        self.book.new_events(&self.world);
-        self.book.check_ledger(&self.world, &self.told);
-        self.book.check_calls(&self.world, &self.told);
-        Book::check_effects(&self.world, &self.told);
-        self.book.check_acknowledged(&self.world, &self.told);
-        self.world.await_no_children();
     }
 }
 
