@@ -150,7 +150,15 @@ impl Session {
         if self.is_backup_unless_sealed()? {
             return Err(LedgerError::IsBackup { path: self.ledger.identity().path.clone() }.into());
         }
-        Ok(self.ledger.read()?.check_may_write()?)
+        let checked = self.ledger.read()?.check_may_write();
+        match checked {
+            // Whoever may only read may well ask what would be.
+            Err(error @ LedgerError::NotPermitted { .. }) => {
+                self.notice("may_not_write", format!("the line itself would be refused: {error}"));
+                Ok(())
+            }
+            checked => Ok(checked?),
+        }
     }
 
     /// Refuses what is asked of a ledger that goes on elsewhere.

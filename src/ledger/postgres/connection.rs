@@ -145,8 +145,8 @@ impl Server {
 
     /// So long, but not far beyond what the caller has.
     fn in_time(&self, patience: Duration) -> Duration {
-        let left = self.end.get().map(|end| end.saturating_duration_since(now()).max(ANSWERS));
-        left.map_or(patience, |left| patience.min(left))
+        let left = self.end.get().map(|end| end.saturating_duration_since(now()));
+        left.map_or(patience, |left| patience.min(left.saturating_add(ANSWERS)))
     }
 
     fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Result<T, Elapsed> {
