@@ -268,6 +268,9 @@ _scalectl() {
             scalectl__subcmd__service,bind)
                 cmd="scalectl__subcmd__service__subcmd__bind"
                 ;;
+            scalectl__subcmd__service,discover)
+                cmd="scalectl__subcmd__service__subcmd__discover"
+                ;;
             scalectl__subcmd__service,list)
                 cmd="scalectl__subcmd__service__subcmd__list"
                 ;;
@@ -3964,7 +3967,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__service)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show list bind mode retire"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help put show list discover bind mode retire"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4009,6 +4012,48 @@ _scalectl() {
             fi
             case "${prev}" in
                 --accept-uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__service__subcmd__discover)
+            opts="-o -h --runtime --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --runtime)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

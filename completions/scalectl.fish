@@ -50,7 +50,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "attempt" -d 'What
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "batch" -d 'Many keyed steps, a JSON line each, an answer each'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "init" -d 'Make a new ledger; nothing else makes one'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "actuator" -d 'Who carries wishes out: put, bind, list, show, run, check'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, bind, mode, retire'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "service" -d 'Things with replicas and one writer: put, show, list, discover, bind, mode, retire'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "policy" -d 'Who may do what: put, show, diff, lint, test, template'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "approval" -d 'Wishes that wait for a colleague: list, show, grant, deny'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "break-glass" -d 'Pass policy once in an emergency, and review it afterwards'
@@ -509,21 +509,22 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand actuator; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "show" -d 'Show one service'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "list" -d 'List the services'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "bind" -d 'Read the target of a service and record what it is'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "mode" -d 'Give the count another owner, from what it is read as now'
-complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list bind mode retire" -f -a "retire" -d 'End a service; its history stays'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "put" -d 'Register a service, or change what is named; the rest stays'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "show" -d 'Show one service'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "list" -d 'List the services'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "discover" -d 'List what an actuator could scale, with the line that registers each of it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "bind" -d 'Read the target of a service and record what it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "mode" -d 'Give the count another owner, from what it is read as now'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and not __fish_seen_subcommand_from put show list discover bind mode retire" -f -a "retire" -d 'End a service; its history stays'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l expect-revision -d 'The unit revision that you know of; 0 for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l file -d 'All settings as JSON, from a file or from - (stdin); other settings cannot be said beside it' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from put" -l actuator -d 'Who carries a wish out' -r
@@ -595,6 +596,16 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -l runtime -d 'Only in this runtime: a namespace of Kubernetes' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from discover" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l accept-uid -d 'The identity of the new object, where it was recreated and the new one is meant' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand service; and __fish_seen_subcommand_from bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

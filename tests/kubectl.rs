@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod discover;
 mod discovery;
 mod evidence;
 mod fence;

@@ -7,6 +7,7 @@ mod bad_input;
 mod batch;
 mod children;
 mod crash;
+mod discover;
 mod disk_faults;
 mod docker;
 mod durability;

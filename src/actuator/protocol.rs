@@ -18,10 +18,13 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use answer::{ApplyReply, Description, ErrorReply, FenceReply, Inspection, LookupReply, Reply};
+pub use answer::{
+    ApplyReply, Description, Discovery, ErrorReply, FenceReply, Found, Inspection, LookupReply,
+    Reply,
+};
 pub use reading::{
-    AnswerError, ApplyAnswer, Exit, UnknownWhy, read_apply_answer, read_describe, read_evidence,
-    read_fence, read_inspect, read_lookup,
+    AnswerError, ApplyAnswer, Exit, FOUND_MAX, LIST_ITEMS_MAX, UnknownWhy, read_apply_answer,
+    read_describe, read_discovery, read_evidence, read_fence, read_inspect, read_lookup,
 };
 
 use crate::domain::canonical::{DocumentError, from_value, parse_strict};
@@ -171,6 +174,20 @@ pub struct EvidenceRequest {
     pub desired: Replicas,
 }
 
+/// `discover`: list what could be scaled, everywhere or in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DiscoverRequest {
+    /// Which ledger asks, so that what takes orders from another one can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerIdentity>,
+    /// Only in this cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<ClusterId>,
+    /// Only in this runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_id: Option<RuntimeId>,
+}
+
 /// What an actuator is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
@@ -186,6 +203,8 @@ pub enum Request {
     Fence(Box<FenceRequest>),
     /// Gather evidence for a reduction.
     Evidence(Box<EvidenceRequest>),
+    /// List what could be scaled.
+    Discover(DiscoverRequest),
 }
 
 /// Why a request could not be read.
@@ -226,6 +245,7 @@ impl Request {
             Self::Lookup(_) => "lookup",
             Self::Fence(_) => "fence",
             Self::Evidence(_) => "evidence",
+            Self::Discover(_) => "discover",
         }
     }
 
@@ -239,6 +259,7 @@ impl Request {
             Self::Lookup(body) => one_line(&Envelope { protocol: PROTOCOL, op, body }),
             Self::Fence(body) => one_line(&Envelope { protocol: PROTOCOL, op, body }),
             Self::Evidence(body) => one_line(&Envelope { protocol: PROTOCOL, op, body }),
+            Self::Discover(body) => one_line(&Envelope { protocol: PROTOCOL, op, body }),
         }
     }
 
@@ -257,6 +278,7 @@ impl Request {
             Some("lookup") => Self::Lookup(from_value(value)?),
             Some("fence") => Self::Fence(from_value(value)?),
             Some("evidence") => Self::Evidence(from_value(value)?),
+            Some("discover") => Self::Discover(from_value(value)?),
             _ => return Err(RequestError::Op { found: op.to_string() }),
         })
     }

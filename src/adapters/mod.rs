@@ -5,6 +5,7 @@
 //! target. What holds after a crash is said by each adapter; this module itself stores nothing.
 
 mod child;
+mod discovery;
 pub mod docker;
 pub mod exec;
 pub mod kubectl;
@@ -20,8 +21,8 @@ use std::time::SystemTime;
 
 pub use self::mark::mark_in;
 use crate::actuator::protocol::{
-    ApplyReply, ApplyRequest, Description, EvidenceRequest, FenceRequest, InspectRequest,
-    LookupRequest, Reply, Request, RequestError,
+    ApplyReply, ApplyRequest, Description, DiscoverRequest, EvidenceRequest, FenceRequest,
+    InspectRequest, LookupRequest, Reply, Request, RequestError,
 };
 use crate::domain::canonical::DOCUMENT_BYTES_MAX;
 use crate::domain::id::{ErrorCode, Replicas};
@@ -57,6 +58,11 @@ pub trait Adapter {
     /// Gathers evidence for a reduction.
     fn evidence(&self, _request: &EvidenceRequest) -> Reply {
         undeclared("evidence")
+    }
+
+    /// Lists what it could scale.
+    fn discover(&self, _request: &DiscoverRequest) -> Reply {
+        undeclared("discover")
     }
 }
 
@@ -105,6 +111,7 @@ fn dispatch(adapter: &dyn Adapter, request: &Request) -> Reply {
         Request::Lookup(lookup) => adapter.lookup(lookup),
         Request::Fence(fence) => adapter.fence(fence),
         Request::Evidence(evidence) => adapter.evidence(evidence),
+        Request::Discover(discover) => adapter.discover(discover),
     }
 }
 

@@ -1,6 +1,7 @@
-//! `service`: put, show, list, bind, mode, retire.
+//! `service`: put, show, list, discover, bind, mode, retire.
 
 mod change;
+mod discover;
 mod mode;
 mod put;
 mod scaling;
@@ -22,7 +23,7 @@ use change::PutArgs;
 pub(super) const NOUN: Noun = Noun {
     name: "service",
     group: "Set up",
-    about: "Things with replicas and one writer: put, show, list, bind, mode, retire",
+    about: "Things with replicas and one writer: put, show, list, discover, bind, mode, retire",
     augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
     run,
     hidden: false,
@@ -36,6 +37,8 @@ enum Verb {
     Show(NameArgs),
     /// List the services
     List,
+    /// List what an actuator could scale, with the line that registers each of it
+    Discover(discover::DiscoverArgs),
     /// Read the target of a service and record what it is
     Bind(BindArgs),
     /// Give the count another owner, from what it is read as now
@@ -64,6 +67,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         Verb::Put(args) => put::put(&args, matches, app),
         Verb::Show(args) => show(&args.name, app),
         Verb::List => list(app),
+        Verb::Discover(args) => discover::discover(&args, app),
         Verb::Bind(args) => bind(&args, app),
         Verb::Mode(args) => mode::mode(&args, app),
         Verb::Retire(args) => mode::retire(&args, app),

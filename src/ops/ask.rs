@@ -11,11 +11,10 @@ use crate::actuator::error::{BindingError, SpawnError};
 use crate::actuator::host::Deadline;
 use crate::actuator::process::{self, Captured, ChildEnd, ChildSpec, Limits, Unwatched};
 use crate::actuator::protocol::{
-    self, AnswerError, EvidenceRequest, Exit, FenceRequest, InspectRequest, Inspection,
-    LedgerIdentity, LookupReply, LookupRequest, PartialTarget, Request,
+    self, AnswerError, DiscoverRequest, Discovery, EvidenceRequest, Exit, FenceRequest,
+    InspectRequest, Inspection, LedgerIdentity, LookupReply, LookupRequest, PartialTarget, Request,
 };
-use crate::domain::id::Replicas;
-use crate::domain::id::{ActuatorName, AttemptNumber};
+use crate::domain::id::{ActuatorName, AttemptNumber, Replicas, RuntimeId};
 use crate::domain::scale::attempt::Call;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
@@ -247,18 +246,46 @@ impl Asker<'_> {
         began_at: Timestamp,
     ) -> Result<Inspection, OpError> {
         let found = self.inspect(target)?;
+        let read_at = self.dated("inspect", found.read_at, began_at)?;
+        Ok(Inspection { read_at, ..found })
+    }
+
+    /// When something was read, by the ledger's clock, if that is of now.
+    fn dated(
+        &self,
+        op: &'static str,
+        read_at: Timestamp,
+        began_at: Timestamp,
+    ) -> Result<Timestamp, OpError> {
         let began_at = self.skew.on_host(began_at);
         let latest = began_at.plus(self.actuator.timeout_ms).plus(CLOCK_SKEW_MAX);
-        let read_at = found.read_at;
         if read_at < began_at.minus(CLOCK_SKEW_MAX) || read_at > latest {
             return Err(OpError::Actuator {
                 actuator: self.actuator.name.clone(),
-                op: "inspect",
+                op,
                 problem: ActuatorProblem::Misdated { read_at, began_at },
                 stderr: String::new(),
             });
         }
-        Ok(Inspection { read_at: self.skew.on_ledger(read_at), ..found })
+        Ok(self.skew.on_ledger(read_at))
+    }
+
+    /// Asks what could be scaled, everywhere or in one runtime.
+    pub(crate) fn discover(
+        &self,
+        runtime_id: Option<&RuntimeId>,
+        began_at: Timestamp,
+    ) -> Result<Discovery, OpError> {
+        let asked = DiscoverRequest {
+            ledger: Some(self.ledger.clone()),
+            cluster_id: None,
+            runtime_id: runtime_id.cloned(),
+        };
+        let request = Request::Discover(asked.clone());
+        let found =
+            self.ask(&request, |bytes, exit| protocol::read_discovery(bytes, &asked, exit))?;
+        let read_at = self.dated("discover", found.read_at, began_at)?;
+        Ok(Discovery { read_at, ..found })
     }
 
     /// Reads the target as a reading.

@@ -73,6 +73,7 @@ pub mod replay;
 pub mod restore;
 pub mod scale;
 pub mod service_bind;
+pub mod service_discover;
 pub mod service_mode;
 pub mod service_put;
 pub mod settle;

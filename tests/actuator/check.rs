@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Ran, World, fake_actuator};
+use crate::support::{Ran, SCALECTL, World, fake_actuator};
 
 const FULL: &str = "inspect\nlookup\nfence\ndeduplicates_execution_key\nconditional_on_version\n";
 
@@ -80,6 +80,38 @@ fn local_passes_its_check_and_leaves_no_replica() {
     passes(&world, "actuator check it", &ALL_ROWS);
     // The next check begins with what the first left, and its fences are above.
     passes(&world, "actuator check it", &ALL_ROWS);
+    passes(&world, "actuator check it", &["discover"]);
+}
+
+/// The house's own actuator, but for what it says that it could scale.
+#[test]
+fn a_list_without_the_workload_or_out_of_order_fails_its_row() {
+    let local = format!("{SCALECTL} actuator run local --state-dir procs --command 'sleep 300'");
+    let list = |found: &str| {
+        let read_at = "$(date -u +%Y-%m-%dT%H:%M:%SZ)";
+        format!(
+            "read -r r\ncase $r in\n*'\"op\":\"discover\"'*) printf \
+             '{{\"protocol\":\"scalectl.actuator/1\",\"read_at\":\"%s\",{found}}}' \
+             \"{read_at}\" ;;\n\
+             *) cd \"$HOME\" && printf '%s\\n' \"$r\" | {local} ;;\nesac\n"
+        )
+    };
+    for (found, seen) in [
+        ("\"found\":[]", "is not listed"),
+        ("\"found\":7", "discover: the actuator's answer cannot be read"),
+    ] {
+        let world = world();
+        let script = world.write("list.sh", list(found));
+        put(&world, &["/bin/sh", script.to_str().unwrap()]);
+        let ran = world.json("actuator check it").exits(17);
+        assert_eq!(failed(&ran), ["discover"], "{ran:#?}");
+        assert!(says(&ran, "discover").1.contains(seen), "{ran:#?}");
+    }
+    // Where there is more than is listed, it need not be among what is.
+    let world = world();
+    let script = world.write("list.sh", list("\"found\":[],\"more\":true"));
+    put(&world, &["/bin/sh", script.to_str().unwrap()]);
+    world.run("actuator check it").exits(0);
 }
 
 #[test]

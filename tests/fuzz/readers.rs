@@ -37,7 +37,7 @@ const WAYS: [&str; 23] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 98] = [
+const READERS: [Row; 103] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -63,6 +63,8 @@ const READERS: [Row; 98] = [
         "none: what is past the bound is only counted, and forgotten",
     ),
     ("adapters/child.rs", "read_to_end(", 1, "kubectl_object, kubectl_autoscalers"),
+    ("adapters/docker/discover.rs", "serde_json::from_slice", 2, "docker_facts"),
+    ("adapters/docker/discover.rs", "serde_json::from_str", 1, "docker_facts"),
     ("adapters/docker/http.rs", "httparse::Response::new(", 1, "docker_answer"),
     ("adapters/docker/http.rs", "parse_chunk_size(", 1, "docker_answer"),
     ("adapters/docker/members.rs", "serde_json::from_str", 1, "docker_service"),
@@ -73,12 +75,25 @@ const READERS: [Row; 98] = [
     ("adapters/exec/mod.rs", "read_to_end(", 1, "exec_output"),
     ("adapters/exec/template.rs", "FromStr for", 1, "exec_template"),
     ("adapters/kubectl/autoscaler.rs", "read_document", 1, "kubectl_autoscalers"),
-    ("adapters/kubectl/read.rs", "read_document", 2, "kubectl_object, kubectl_autoscalers"),
+    (
+        "adapters/kubectl/client.rs",
+        "read_document",
+        1,
+        "kubectl_object, kubectl_autoscalers, kubectl_list",
+    ),
+    ("adapters/kubectl/discover.rs", "read_document", 1, "kubectl_list"),
+    ("adapters/kubectl/read.rs", "read_document", 1, "kubectl_object"),
     ("adapters/local/process.rs", "fs::read(", 1, "proc_stat"),
     ("adapters/local/process.rs", "read_to_string(", 1, "none: the boot id is only compared"),
     ("adapters/local/slot.rs", "read_to_end(", 1, "local_slot"),
     ("adapters/local/slot.rs", "serde_json::from_slice", 1, "local_slot"),
     ("adapters/local/state.rs", "fs::read(", 1, "local_state"),
+    (
+        "adapters/local/state.rs",
+        "read_to_string(",
+        1,
+        "none: a name is believed only where its digest is that of the folder",
+    ),
     ("adapters/local/state.rs", "serde_json::from_slice", 1, "local_state"),
     ("adapters/mark.rs", "FromStr for", 1, "kubectl_fence"),
     ("adapters/mod.rs", "read_to_end(", 1, "actuator_request"),
@@ -196,8 +211,9 @@ const READERS: [Row; 98] = [
 
 /// Targets whose readers are called with a document that another one has read, or with words of a
 /// command line.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "answer_describe",
+    "answer_discover",
     "answer_evidence",
     "answer_fence",
     "answer_inspect",

@@ -212,6 +212,16 @@ const AUTOSCALERS: [&str; 4] = [
     "name":"web"},"minReplicas":2}}]}"#,
 ];
 
+const LISTS: [&str; 3] = [
+    r#"{"kind":"List","items":[{"kind":"Deployment","metadata":{"name":"web","namespace":"shop",
+    "uid":"u-1","resourceVersion":"41"},"spec":{"replicas":6}},{"metadata":{"name":"-o",
+    "namespace":"shop","uid":"u-2","resourceVersion":"1"}},{"metadata":{"name":"api",
+    "namespace":"shop","uid":"u-3","resourceVersion":"2","generation":2},"spec":{},"status":{}}]}"#,
+    r#"{"items":[]}"#,
+    r#"{"items":[null,{"metadata":{"name":"web","namespace":"a/b","uid":"u",
+    "resourceVersion":"1"}}]}"#,
+];
+
 const FENCES: [&str; 5] = [
     "ledger-1/1.2.3",
     "a/b/0.0.18446744073709551615",
@@ -258,7 +268,7 @@ const SWARM_SERVICES: [&str; 4] = [
     r#"{"ID":"abc","Version":{"Index":41},"Spec":{"Name":"web","Name":"db"}}"#,
 ];
 
-const SWARM_FACTS: [&str; 5] = [
+const SWARM_FACTS: [&str; 6] = [
     r#"{"ID":"x","Swarm":{"NodeID":"n","Cluster":{"ID":"abc","Version":{"Index":10}}}}"#,
     r#"{"Swarm":{"NodeID":"","LocalNodeState":"inactive"}}"#,
     r#"[{"ID":"t","DesiredState":"running","Status":{"State":"running"}},
@@ -266,6 +276,9 @@ const SWARM_FACTS: [&str; 5] = [
     {"DesiredState":"running","Status":{"State":"pending"}}]"#,
     "[]",
     r#"[{"DesiredState":"running"}]"#,
+    r#"[{"ID":"abc","Version":{"Index":41},"Spec":{"Name":"web","Mode":{"Replicated":
+    {"Replicas":6}}},"ServiceStatus":{"RunningTasks":5,"DesiredTasks":6}},{"ID":"b","Version":
+    {"Index":1},"Spec":{"Name":"agent","Mode":{"Global":{}}}},{"ID":"c","Spec":{}}]"#,
 ];
 
 const APPLIED: [&str; 5] = [
@@ -302,6 +315,7 @@ pub(super) fn of(target: &str) -> &'static [&'static str] {
         "prometheus_address" => &SERVERS,
         "kubectl_object" => &OBJECTS,
         "kubectl_autoscalers" => &AUTOSCALERS,
+        "kubectl_list" => &LISTS,
         "kubectl_fence" => &FENCES,
         "docker_answer" => &ANSWERS,
         "docker_service" => &SWARM_SERVICES,

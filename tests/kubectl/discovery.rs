@@ -72,17 +72,42 @@ fn resources(version: &str, found: &[Value]) -> Value {
     })
 }
 
-/// The kind of the items of a list, and its version; none where the path is of no list.
-pub(super) fn list_kind(path: &str, absent: &[String]) -> Option<(&'static str, String)> {
+/// What a list is of: the kind of its items, its version, and where they are below the path of
+/// their group; none where the path is of no list.
+pub(super) fn list_kind(path: &str, absent: &[String]) -> Option<List> {
     let mut words = path.strip_prefix("/apis/")?.split('/');
     let (group, version) = (words.next()?, words.next()?);
-    let (namespaces, _, resource) = (words.next()?, words.next()?, words.next()?);
-    if namespaces != "namespaces" || words.next().is_some() {
-        return None;
-    }
+    let rest: Vec<&str> = words.collect();
+    let (namespace, resource) = match rest[..] {
+        ["namespaces", namespace, resource] => (Some(namespace.to_owned()), resource),
+        // Of all namespaces.
+        [resource] => (None, resource),
+        _ => return None,
+    };
     let known = KINDS.iter().find(|known| {
         (known.0, known.1, known.2) == (group, version, resource)
             && absent.iter().all(|gone| gone != group)
     })?;
-    Some((known.3, format!("{group}/{version}")))
+    let version = format!("{group}/{version}");
+    Some(List { kind: known.3, version, namespace, resource: resource.to_owned() })
+}
+
+/// A list of one kind.
+pub(super) struct List {
+    pub(super) kind: &'static str,
+    pub(super) version: String,
+    namespace: Option<String>,
+    resource: String,
+}
+
+impl List {
+    /// Whether a document of this path is in it.
+    pub(super) fn has(&self, path: &str) -> bool {
+        let below = path.strip_prefix(&format!("/apis/{}/namespaces/", self.version));
+        let mut words = below.unwrap_or_default().split('/');
+        let (namespace, resource) = (words.next(), words.next());
+        below.is_some()
+            && self.namespace.as_deref().is_none_or(|own| namespace == Some(own))
+            && resource == Some(&self.resource)
+    }
 }

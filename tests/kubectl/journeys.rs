@@ -258,7 +258,7 @@ fn every_line_of_the_recipe_works_as_written() {
     let kube = Kube::new();
     let bin = std::path::Path::new(SCALECTL).parent().unwrap().to_str().unwrap();
     let lines = recipe(include_str!("../../docs/recipes/kubernetes.md"));
-    assert_eq!(lines.len(), 12, "{lines:#?}");
+    assert_eq!(lines.len(), 13, "{lines:#?}");
     for (line, exit) in lines {
         if exit == 16 {
             kube.server.fault(SCALE, Fault::DropBefore);

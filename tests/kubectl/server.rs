@@ -209,14 +209,13 @@ impl State {
     }
 
     fn list(&self, path: &str) -> Answer {
-        let Some((kind, version)) = discovery::list_kind(path, &self.absent) else {
+        let Some(list) = discovery::list_kind(path, &self.absent) else {
             return refusal(404, "NotFound");
         };
-        let below = format!("{path}/");
         let items: Vec<&Value> =
-            self.objects.iter().filter(|(own, _)| own.starts_with(&below)).map(|o| o.1).collect();
+            self.objects.iter().filter(|(own, _)| list.has(own)).map(|o| o.1).collect();
         let metadata = json!({"resourceVersion": self.version.to_string()});
-        let kind = format!("{kind}List");
+        let (kind, version) = (format!("{}List", list.kind), list.version);
         (200, json!({"kind": kind, "apiVersion": version, "metadata": metadata, "items": items}))
     }
 

@@ -8,7 +8,7 @@ use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::result::{ActuationResult, Detail};
-use crate::domain::scale::service::Capabilities;
+use crate::domain::scale::service::{Capabilities, RegisteredMode};
 use crate::domain::time::Timestamp;
 
 /// The answer to `describe`.
@@ -99,6 +99,46 @@ pub struct FenceReply {
     pub reading: Option<Inspection>,
 }
 
+/// The answer to `discover`: what could be scaled, by runtime and workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// When it was read.
+    pub read_at: Timestamp,
+    /// At most 1000, each target once.
+    pub found: Vec<Found>,
+    /// Whether there is more than is listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
+    /// What may not be read or not be understood: at most 64 names for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+}
+
+/// One thing that could be scaled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// All five members.
+    pub target: TargetBinding,
+    /// The declared count, where it says one.
+    #[serde(default)]
+    pub replicas: Option<Replicas>,
+    /// How many are ready, where that is known.
+    #[serde(default)]
+    pub ready_replicas: Option<Replicas>,
+    /// Who drives the count: at most 64 names for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<String>,
+    /// Who has set the count before and may do so again: at most 64 names for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub managers: Vec<String>,
+    /// Owners, or kinds of them, of whom nobody knows whether they drive it: at most 64 names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners_unread: Vec<String>,
+    /// The mode of those who drive it, where it is one that a service can be registered in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<RegisteredMode>,
+}
+
 /// The answer to any operation that was refused: this call has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReply {
@@ -127,6 +167,8 @@ pub enum Reply {
     Fence(Box<FenceReply>),
     /// To `evidence`.
     Evidence(Box<Evidence>),
+    /// To `discover`.
+    Discover(Box<Discovery>),
     /// To anything.
     Error(ErrorReply),
 }
@@ -159,6 +201,7 @@ impl Reply {
             Self::Lookup(body) => one_line(&Envelope { protocol, body }),
             Self::Fence(body) => one_line(&Envelope { protocol, body }),
             Self::Evidence(body) => one_line(&Envelope { protocol, body }),
+            Self::Discover(body) => one_line(&Envelope { protocol, body }),
             Self::Error(error) => one_line(&Envelope { protocol, body: &ErrorBody { error } }),
         }
     }

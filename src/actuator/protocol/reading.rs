@@ -1,5 +1,6 @@
 //! Answers, as we read them: strictly, and never taken for more than they prove.
 
+mod discovery;
 mod inspection;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::discovery::{FOUND_MAX, read_discovery};
 use self::inspection::check_inspection;
 use super::answer::{ApplyReply, Description, ErrorReply, FenceReply, Inspection, LookupReply};
 use super::{PROTOCOL, PartialTarget, one_line};
@@ -17,7 +19,7 @@ use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::result::{ActuationResult, Answer, Detail, ResultState};
 
 /// The most environment names, and the most owners, that one answer may list.
-const LIST_ITEMS_MAX: usize = 64;
+pub const LIST_ITEMS_MAX: usize = 64;
 /// The longest version, environment name or owner, in characters.
 const WORD_CHARS_MAX: usize = 256;
 
@@ -369,6 +371,10 @@ fn open(bytes: &[u8]) -> Result<Map<String, Value>, AnswerError> {
         }
         _ => Ok(members),
     }
+}
+
+fn are_names(list: &[String]) -> bool {
+    list.len() <= LIST_ITEMS_MAX && list.iter().all(|name| is_short_text(name))
 }
 
 fn is_short_text(text: &str) -> bool {

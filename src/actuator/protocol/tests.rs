@@ -29,6 +29,7 @@ fn the_text_of_every_request_is_its_sample() {
         ("lookup", sample!("lookup.request.json")),
         ("fence", sample!("fence.request.json")),
         ("evidence", sample!("evidence.request.json")),
+        ("discover", sample!("discover.request.json")),
     ] {
         let request = Request::read(sample.as_bytes()).expect(op);
         assert_eq!(request.op(), op);
@@ -62,6 +63,11 @@ fn the_text_of_every_answer_is_its_sample() {
 
     let evidence = read_evidence(sample!("evidence.answer.json").as_bytes(), OK).expect("valid");
     assert_eq!(Reply::Evidence(Box::new(evidence)).to_json(), sample!("evidence.answer.json"));
+
+    let asked = DiscoverRequest::default();
+    let sample = sample!("discover.answer.json");
+    let discovery = read_discovery(sample.as_bytes(), &asked, OK).expect("valid");
+    assert_eq!(Reply::Discover(Box::new(discovery)).to_json(), sample);
 
     let error = Reply::error("other_ledger", "the target belongs to ledger 01JP", false);
     assert_eq!(error.to_json(), sample!("error.json"));
@@ -208,4 +214,50 @@ fn readings_of_another_place_or_after_a_bad_exit_are_refused() {
         let text = sample!("describe.answer.json").replace(from, to);
         assert!(read_describe(text.as_bytes(), OK).is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_discovery_is_of_the_place_that_was_asked_for_in_order_and_bounded() {
+    let good = sample!("discover.answer.json");
+    let asked = |runtime: Option<&str>| DiscoverRequest {
+        runtime_id: runtime.map(|text| text.parse().expect("valid")),
+        ..DiscoverRequest::default()
+    };
+    assert!(read_discovery(good.as_bytes(), &asked(Some("shop")), OK).is_ok());
+    let elsewhere = read_discovery(good.as_bytes(), &asked(Some("other")), OK);
+    assert!(matches!(elsewhere, Err(AnswerError::WrongTarget { .. })), "{elsewhere:?}");
+    let names = vec!["\"x\""; LIST_ITEMS_MAX + 1].join(",");
+    let value: serde_json::Value = serde_json::from_str(good).expect("JSON");
+    let one = value["found"][1].to_string();
+    let many: Vec<String> = (0..=FOUND_MAX)
+        .map(|number| one.replace("deployment/web", &format!("deployment/web-{number:04}")))
+        .collect();
+    let many = format!("\"found\":[{}]", many.join(","));
+    let found = good.find("\"found\"").expect("it is there")..good.find(",\"more\"").expect("too");
+    for (text, problem) in [
+        (good.replace("deployment/search", "deployment/z"), "sorted"),
+        (good.replace("deployment/search", "deployment/web"), "each once"),
+        (good.replace("\"external_hpa\"", "\"native\""), "mode is external_hpa"),
+        (good.replace("\"shop/statefulset/odd\"", &names), "unread are at most 64"),
+        (good.replace("\"ScaledObject\"", &names), "owners_unread are at most 64"),
+        (good.replace("\"ScaledObject\"", "\"\""), "short names"),
+        (good.replacen(&good[found], &many, 1), "at most 1000"),
+        (good.replace("\"replicas\":3", "\"replicas\":-3"), "found[1].replicas"),
+    ] {
+        let error = read_discovery(text.as_bytes(), &asked(None), OK).expect_err(problem);
+        assert!(error.to_string().contains(problem), "{problem}: {error}");
+    }
+    let fewer = r#"{"protocol":"scalectl.actuator/1","read_at":"2026-01-01T12:00:01Z","found":[]}"#;
+    let found = read_discovery(fewer.as_bytes(), &asked(None), OK).expect("valid");
+    assert!(found.found.is_empty() && !found.more);
+}
+
+#[test]
+fn a_capability_that_was_not_there_before_is_left_out_where_it_is_false() {
+    let cannot = crate::domain::scale::service::Capabilities::default();
+    let text = serde_json::to_string(&cannot).expect("JSON");
+    assert!(!text.contains("discover"), "{text}");
+    let old: crate::domain::scale::service::Capabilities =
+        serde_json::from_str(&text).expect("as it was stored before");
+    assert!(!old.discover);
 }

@@ -11,6 +11,7 @@
 //! that something never was.
 
 mod apply;
+mod discover;
 mod engine;
 mod evidence;
 mod fence;
@@ -25,6 +26,7 @@ use std::io::{Read, Write};
 
 use self::read::{Reader, unreadable};
 pub use self::{
+    discover::services_in,
     http::{Answer, Decoder, HttpError},
     read::{running_in, swarm_in},
     service::{applied_in, rewritten},
@@ -32,8 +34,8 @@ pub use self::{
 use super::{Adapter, is_variable, is_word};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::{
-    ApplyRequest, Description, EvidenceRequest, FenceRequest, InspectRequest, LookupReply,
-    LookupRequest, Reply,
+    ApplyRequest, Description, DiscoverRequest, EvidenceRequest, FenceRequest, InspectRequest,
+    LookupReply, LookupRequest, Reply,
 };
 use crate::adapters::refusal::Refusal;
 use crate::domain::scale::result::{ActuationResult, Answer as Outcome, Detail};
@@ -131,6 +133,7 @@ impl Adapter for Docker<'_> {
                 lookup: true,
                 evidence: self.config.evidence.is_some(),
                 fence: true,
+                discover: true,
                 ..Capabilities::default()
             },
         }
@@ -169,6 +172,11 @@ impl Adapter for Docker<'_> {
         Reader::of(self.config, &target.workload_id, Some(&target.runtime_id), until)
             .and_then(|mut reader| evidence::evidence(&mut reader, source, request))
             .unwrap_or_else(|refusal| refusal.reply())
+    }
+
+    fn discover(&self, request: &DiscoverRequest) -> Reply {
+        discover::discover(self.config, request, Deadline::after(READ_TIME))
+            .map_or_else(|refusal| refusal.reply(), |found| Reply::Discover(Box::new(found)))
     }
 }
 

@@ -102,30 +102,14 @@ impl<'a> Reader<'a> {
             let detail = format!("unsafe target: {workload:?} is no name of a service");
             return Err(Refusal::terminal("unsafe_target", detail));
         }
-        if let Some(runtime) = runtime.filter(|runtime| runtime.as_str() != RUNTIME) {
-            let detail = format!("this actuator acts on runtime {RUNTIME}, not on {runtime}");
-            return Err(Refusal::terminal("other_runtime", detail));
-        }
+        check_runtime(runtime)?;
         Ok(Self { config, workload, engine: Engine::of(&config.context, until), until })
-    }
-
-    /// The body of an answer that says 200.
-    fn body(&mut self, path: &str) -> Result<Vec<u8>, Refusal> {
-        let answer = self.engine.get(path).map_err(|error| of_ask(path, &error))?;
-        match answer.status {
-            200 => Ok(answer.body),
-            404 => Err(Refusal::terminal("no_such_object", said(&answer))),
-            _ => {
-                let detail = format!("GET {path}: {}", said(&answer));
-                Err(Refusal::retryable("read_failed", detail))
-            }
-        }
     }
 
     /// The service as it is now.
     pub(super) fn service(&mut self) -> Result<Service, Refusal> {
         let path = format!("/services/{}", self.workload);
-        let body = self.body(&path)?;
+        let body = body(&mut self.engine, &path)?;
         Service::read(&body).map_err(|error| unreadable(&path, &error))
     }
 
@@ -134,21 +118,7 @@ impl<'a> Reader<'a> {
         &mut self,
         asked: Option<&ClusterId>,
     ) -> Result<ClusterId, Refusal> {
-        let body = self.body("/info")?;
-        let id = swarm_in(&body).map_err(|error| unreadable("/info", &error))?;
-        let context = &self.config.context;
-        let Some(id) = id else {
-            let detail = format!("context {context} leads to an engine that manages no swarm");
-            return Err(Refusal::retryable("cluster_unproved", detail));
-        };
-        let found: ClusterId = id.parse().map_err(|_| {
-            Refusal::retryable("read_failed", format!("the id of the swarm is {id:?}"))
-        })?;
-        if let Some(asked) = asked.filter(|asked| **asked != found) {
-            let detail = format!("context {context} leads to swarm {found}, not to {asked}");
-            return Err(Refusal::terminal("other_cluster", detail));
-        }
-        Ok(found)
+        check_cluster(&mut self.engine, &self.config.context, asked)
     }
 
     /// Whether what was read is the service that was asked for, whatever its version.
@@ -218,7 +188,7 @@ impl<'a> Reader<'a> {
              %22service%22%3A%7B%22{}%22%3Atrue%7D%7D",
             service.id
         );
-        let body = self.body(&path)?;
+        let body = body(&mut self.engine, &path)?;
         let count = running_in(&body).map_err(|error| unreadable("its tasks", &error))?;
         let count = u64::try_from(count).unwrap_or(u64::MAX);
         Replicas::new(count)
@@ -261,6 +231,50 @@ impl<'a> Reader<'a> {
         let path = format!("/services/{}/update?version={}", service.id, service.index());
         self.engine.post(&path, body)
     }
+}
+
+/// Whether a target is of the one runtime.
+pub(super) fn check_runtime(runtime: Option<&RuntimeId>) -> Result<(), Refusal> {
+    let Some(runtime) = runtime.filter(|runtime| runtime.as_str() != RUNTIME) else {
+        return Ok(());
+    };
+    let detail = format!("this actuator acts on runtime {RUNTIME}, not on {runtime}");
+    Err(Refusal::terminal("other_runtime", detail))
+}
+
+/// The body of an answer that says 200.
+pub(super) fn body(engine: &mut Engine<'_>, path: &str) -> Result<Vec<u8>, Refusal> {
+    let answer = engine.get(path).map_err(|error| of_ask(path, &error))?;
+    match answer.status {
+        200 => Ok(answer.body),
+        404 => Err(Refusal::terminal("no_such_object", said(&answer))),
+        _ => {
+            let detail = format!("GET {path}: {}", said(&answer));
+            Err(Refusal::retryable("read_failed", detail))
+        }
+    }
+}
+
+/// Which swarm a context leads to, and whether it is the one that is asked for.
+pub(super) fn check_cluster(
+    engine: &mut Engine<'_>,
+    context: &str,
+    asked: Option<&ClusterId>,
+) -> Result<ClusterId, Refusal> {
+    let body = body(engine, "/info")?;
+    let id = swarm_in(&body).map_err(|error| unreadable("/info", &error))?;
+    let Some(id) = id else {
+        let detail = format!("context {context} leads to an engine that manages no swarm");
+        return Err(Refusal::retryable("cluster_unproved", detail));
+    };
+    let found: ClusterId = id
+        .parse()
+        .map_err(|_| Refusal::retryable("read_failed", format!("the id of the swarm is {id:?}")))?;
+    if let Some(asked) = asked.filter(|asked| **asked != found) {
+        let detail = format!("context {context} leads to swarm {found}, not to {asked}");
+        return Err(Refusal::terminal("other_cluster", detail));
+    }
+    Ok(found)
 }
 
 /// What cannot be understood was not read.

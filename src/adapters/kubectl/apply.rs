@@ -83,7 +83,7 @@ fn check<'a>(
         return Err(Refusal::terminal("unsupported_mode", detail.to_owned()));
     }
     let object = reader.object()?;
-    reader.check_cluster(Some(&target.cluster_id))?;
+    reader.client().check_cluster(Some(&target.cluster_id))?;
     reader.check_object(&object, Some(&target.target_uid))?;
     check_base(&apply.base, &object)?;
     fence::check(&Mark::of_apply(apply), &object)?;
@@ -140,7 +140,7 @@ fn mutate(reader: &Reader<'_>, apply: &ApplyRequest, before: &Seen) -> Reply {
     let replicas = format!("--replicas={}", apply.request.desired_replicas);
     let version = format!("--resource-version={}", before.version);
     let tail = ["scale", argument.as_str(), replicas.as_str(), version.as_str()];
-    match reader.client().run(&tail, reader.until) {
+    match reader.client().run(&tail) {
         Ok(ended) => after(reader, apply, before, &ended),
         // A child that was never started has written nothing.
         Err(error) if error.is_before_start() => {

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::client::Client;
+use super::client::{Client, Listed};
 use super::object::List;
-use super::place::{Kind, is_name};
+use super::place::{Kind, Place, is_name};
+use crate::actuator::protocol::LIST_ITEMS_MAX;
+use crate::adapters::refusal::Refusal;
 use crate::adapters::shown_name as name;
 use crate::domain::canonical::{DocumentError, from_value, read_document_of_any_length};
 use crate::domain::scale::owners::{Owners, TakeAway};
+use crate::domain::scale::service::RegisteredMode;
 
 /// Where KEDA is told to leave a count alone, or to hold it.
 const PAUSED: &str = "autoscaling.keda.sh/paused";
@@ -21,7 +24,12 @@ const PAUSED_AT: &str = "autoscaling.keda.sh/paused-replicas";
 /// The longest name that a line may have: a word of a line has at most 256 characters.
 const LINE_NAME_MAX: usize = 200;
 /// The kind of KEDA.
-pub(super) const SCALED_OBJECT: &str = "ScaledObject";
+const SCALED_OBJECT: &str = "ScaledObject";
+/// Who drives a count, by the resource that says so.
+const RESOURCES: [(&str, &str); 2] = [
+    ("horizontalpodautoscalers.autoscaling", "HorizontalPodAutoscaler"),
+    ("scaledobjects.keda.sh", SCALED_OBJECT),
+];
 
 /// An autoscaler of either kind, with no member more than is needed: what else is odd about it is
 /// no reason not to know what it drives.
@@ -71,50 +79,109 @@ struct ScaleTarget {
     name: String,
 }
 
-/// What a list of autoscalers says about one object.
+/// Autoscalers of both kinds, and those of whom nobody knows what they drive.
+#[derive(Debug, Default)]
+pub(super) struct Autoscalers {
+    known: Vec<(&'static str, Autoscaler)>,
+    /// What cannot be understood, with the namespace that it is in, if that is known.
+    odd: Vec<(Option<String>, String)>,
+    /// Kinds that may not be read.
+    forbidden: Vec<&'static str>,
+}
+
+/// What autoscalers say about one object.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) owners: Vec<String>,
     pub(super) take_away: Vec<TakeAway>,
     pub(super) unread: Vec<String>,
+    /// The mode in which a service is registered that they drive.
+    pub(super) mode: Option<RegisteredMode>,
 }
 
-impl Found {
-    /// Of a list of one kind that kubectl printed.
-    pub(super) fn of(
-        printed: &[u8],
-        kind: &str,
-        (target, name_of_target): (Kind, &str),
-        client: &Client<'_>,
-    ) -> Result<Self, DocumentError> {
-        let list: List<Value> = read_document_of_any_length(printed)?;
-        let mut found = Self::default();
-        for item in list.items {
-            let own = item.pointer("/metadata/name").and_then(Value::as_str).map(name);
-            let Ok(one) = from_value::<Autoscaler>(item) else {
-                let own = own.unwrap_or_else(|| name(""));
-                found.unread.push(name(&format!("{kind} {}/{own}", client.namespace)));
-                continue;
-            };
-            if one.targets(target, name_of_target) && one.drives(kind) {
-                let owner = one.described(kind);
-                let lines = one.taken_away(kind, client);
-                if !lines.is_empty() {
-                    found.take_away.push(TakeAway { owner: owner.clone(), lines });
-                }
-                found.owners.push(owner);
+impl Autoscalers {
+    /// All that may be read where a client acts.
+    pub(super) fn read(client: &Client<'_>) -> Result<Self, Refusal> {
+        let mut all = Self::default();
+        for (resource, kind) in RESOURCES {
+            match client.list(resource, &[])? {
+                Listed::Absent => {}
+                Listed::Forbidden => all.forbidden.push(kind),
+                Listed::Printed(printed) => all.add(&printed, kind).map_err(|error| {
+                    let detail = format!("the list of {resource} cannot be read: {error}");
+                    Refusal::retryable("read_failed", detail)
+                })?,
             }
         }
-        Ok(found)
+        Ok(all)
+    }
+
+    /// Those of a list of one kind that kubectl printed.
+    fn add(&mut self, printed: &[u8], kind: &'static str) -> Result<(), DocumentError> {
+        let list: List<Value> = read_document_of_any_length(printed)?;
+        for item in list.items {
+            let said = |at: &str| item.pointer(at).and_then(Value::as_str).map(str::to_owned);
+            let (namespace, own) = (said("/metadata/namespace"), said("/metadata/name"));
+            if let Ok(one) = from_value::<Autoscaler>(item) {
+                self.known.push((kind, one));
+                continue;
+            }
+            let own = name(own.as_deref().unwrap_or_default());
+            let place = namespace.as_deref().map(|it| name(it) + "/").unwrap_or_default();
+            self.odd.push((namespace, name(&format!("{kind} {place}{own}"))));
+        }
+        Ok(())
+    }
+
+    /// Who drives an object, and who may.
+    pub(super) fn found(&self, place: &Place, context: &str) -> Found {
+        let is_here = |namespace: &str| namespace.is_empty() || namespace == place.namespace;
+        let mut found = Found::default();
+        for (kind, one) in &self.known {
+            if !is_here(&one.metadata.namespace) || !one.targets(place) || !one.drives(kind) {
+                continue;
+            }
+            let owner = one.described(kind);
+            let lines = one.taken_away(kind, context, &place.namespace);
+            if !lines.is_empty() {
+                found.take_away.push(TakeAway { owner: owner.clone(), lines });
+            }
+            found.owners.push(owner);
+            let is_keda = found.mode == Some(RegisteredMode::ExternalKeda);
+            if !is_keda {
+                found.mode = Some(one.mode(kind));
+            }
+        }
+        let odd = self.odd.iter().filter(|(at, _)| is_here(at.as_deref().unwrap_or_default()));
+        let forbidden = self.forbidden.iter().map(|kind| (*kind).to_owned());
+        found.unread = forbidden.chain(odd.map(|(_, name)| name.clone())).collect();
+        found.owners.truncate(LIST_ITEMS_MAX);
+        found.unread.truncate(LIST_ITEMS_MAX);
+        found.take_away.truncate(LIST_ITEMS_MAX);
+        found
     }
 }
 
 impl Autoscaler {
     /// Whether it is meant for an object. A ScaledObject that names no kind means a Deployment.
-    fn targets(&self, kind: Kind, name: &str) -> bool {
+    fn targets(&self, place: &Place) -> bool {
         let target = &self.spec.scale_target_ref;
         let found = target.kind.as_deref().unwrap_or("Deployment");
-        target.name == name && found == kind.as_str()
+        target.name == place.name && found == place.kind.as_str()
+    }
+
+    /// The ScaledObject that KEDA has made it of, if it has.
+    fn made_of(&self) -> Option<&OwnerReference> {
+        self.metadata.owner_references.iter().find(|one| one.kind == SCALED_OBJECT)
+    }
+
+    /// The mode of what it drives.
+    fn mode(&self, kind: &str) -> RegisteredMode {
+        if kind == SCALED_OBJECT || self.made_of().is_some() {
+            RegisteredMode::ExternalKeda
+        } else {
+            RegisteredMode::ExternalHpa
+        }
     }
 
     /// Whether it moves the count. A ScaledObject lets it alone where it is paused, by the word
@@ -152,9 +219,8 @@ impl Autoscaler {
     /// The lines of kubectl that keep a copy of it and take it away: an HPA that KEDA has made goes
     /// by pausing what it was made of, because KEDA would make it anew. None where a name could be
     /// read as an option or as two words.
-    fn taken_away(&self, kind: &str, client: &Client<'_>) -> Vec<Vec<String>> {
-        let made_by = self.metadata.owner_references.iter().find(|one| one.kind == SCALED_OBJECT);
-        let (paused, own) = match made_by {
+    fn taken_away(&self, kind: &str, context: &str, namespace: &str) -> Vec<Vec<String>> {
+        let (paused, own) = match self.made_of() {
             Some(one) => (true, &one.name),
             None => (kind == SCALED_OBJECT, &self.metadata.name),
         };
@@ -162,7 +228,7 @@ impl Autoscaler {
             return Vec::new();
         }
         let line = |words: &[&str]| {
-            let begin = ["kubectl", "--context", client.context, "-n", client.namespace];
+            let begin = ["kubectl", "--context", context, "-n", namespace];
             begin.iter().chain(words).map(|word| (*word).to_owned()).collect::<Vec<_>>()
         };
         if paused {
@@ -178,9 +244,15 @@ impl Autoscaler {
 
 /// Who drives the count of a Deployment, and who could not be understood, by the list of
 /// autoscalers of a kind that kubectl printed.
-pub fn owners_in(printed: &[u8], kind: &str, deployment: &str) -> Result<Owners, DocumentError> {
-    let client = Client { context: "context", namespace: "shop" };
-    let Found { owners, take_away, unread } =
-        Found::of(printed, kind, (Kind::Deployment, deployment), &client)?;
+pub fn owners_in(
+    printed: &[u8],
+    kind: &'static str,
+    deployment: &str,
+) -> Result<Owners, DocumentError> {
+    let mut all = Autoscalers::default();
+    all.add(printed, kind)?;
+    let (namespace, name) = ("shop".to_owned(), deployment.to_owned());
+    let place = Place { namespace, kind: Kind::Deployment, name };
+    let Found { owners, take_away, unread, mode: _ } = all.found(&place, "context");
     Ok(Owners { drive: owners, take_away, unread, managers: Vec::new() })
 }

@@ -106,7 +106,7 @@ pub(super) fn evidence(
 ) -> Result<Reply, Refusal> {
     let read_at = now();
     let object = reader.object()?;
-    reader.check_cluster(Some(&request.target.cluster_id))?;
+    reader.client().check_cluster(Some(&request.target.cluster_id))?;
     reader.check_object(&object, Some(&request.target.target_uid))?;
     let current = reader.declared(&object)?;
     let asked = Asked { kind: reader.place.kind, current, desired: request.desired };

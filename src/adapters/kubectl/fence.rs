@@ -32,7 +32,7 @@ pub(super) fn fence(reader: &Reader<'_>, request: &FenceRequest) -> Result<Reply
     let mark = Mark::of_fence(request)?;
     for _ in 0..TRIES {
         let object = reader.object()?;
-        reader.check_cluster(Some(&request.target.cluster_id))?;
+        reader.client().check_cluster(Some(&request.target.cluster_id))?;
         reader.check_object(&object, Some(&request.target.target_uid))?;
         if check(&mark, &object)? == Standing::AtMark || annotate(reader, &object, &mark)? {
             // The fence stands, whether or not the object can be read as a whole now.
@@ -54,7 +54,7 @@ fn annotate(reader: &Reader<'_>, object: &Object, mark: &Mark) -> Result<bool, R
     }});
     let (argument, patch) = (reader.place.argument(), patch.to_string());
     let tail = ["patch", argument.as_str(), "--type=merge", "-p", patch.as_str()];
-    let why = match reader.client().run(&tail, reader.until) {
+    let why = match reader.client().run(&tail) {
         Ok(ended) if ended.status.success() => return Ok(true),
         Ok(ended) if is_server_word(&ended.words, &["Conflict"]) => return Ok(false),
         Ok(ended) => format!("kubectl ended with {}: {}", ended.status, ended.words),

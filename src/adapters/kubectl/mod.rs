@@ -13,6 +13,7 @@
 mod apply;
 mod autoscaler;
 mod client;
+mod discover;
 mod evidence;
 mod fence;
 mod object;
@@ -24,12 +25,12 @@ mod tests;
 use std::io::{Read, Write};
 
 use self::read::Reader;
-pub use self::{autoscaler::owners_in, read::object_in};
+pub use self::{autoscaler::owners_in, discover::list_in, read::object_in};
 use super::{Adapter, is_variable};
 use crate::actuator::host::Deadline;
 use crate::actuator::protocol::{
-    ApplyRequest, Description, EvidenceRequest, FenceRequest, InspectRequest, LookupReply,
-    LookupRequest, Reply,
+    ApplyRequest, Description, DiscoverRequest, EvidenceRequest, FenceRequest, InspectRequest,
+    LookupReply, LookupRequest, Reply,
 };
 use crate::domain::scale::service::Capabilities;
 use crate::domain::time::DurationMs;
@@ -110,6 +111,10 @@ impl KubectlConfig {
         let environment = ENVIRONMENT.map(str::to_owned).into_iter().chain(variables).collect();
         Ok(Self { context, namespace, evidence, environment })
     }
+
+    fn context(&self) -> &str {
+        &self.context
+    }
 }
 
 /// Serves one call of the protocol through kubectl. Returns the exit code.
@@ -137,6 +142,7 @@ impl Adapter for Kubectl<'_> {
                 inspect: true,
                 evidence: self.config.evidence.is_some(),
                 fence: true,
+                discover: true,
                 ..Capabilities::default()
             },
         }
@@ -176,5 +182,10 @@ impl Adapter for Kubectl<'_> {
         Reader::of(self.config, &target.workload_id, Some(&target.runtime_id), until)
             .and_then(|reader| evidence::evidence(&reader, source, request))
             .unwrap_or_else(|refusal| refusal.reply())
+    }
+
+    fn discover(&self, request: &DiscoverRequest) -> Reply {
+        discover::discover(self.config, request, Deadline::after(READ_TIME))
+            .map_or_else(|refusal| refusal.reply(), |found| Reply::Discover(Box::new(found)))
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::actuator::protocol::LIST_ITEMS_MAX;
 use crate::adapters::shown_name;
 use crate::domain::id::{Replicas, TargetResourceVersion, TargetUid};
 
@@ -126,7 +127,7 @@ impl Object {
             Some(time) => shown_name(&format!("{manager} ({time})")),
             None => manager,
         };
-        last.into_iter().map(told).take(super::read::NAMES_MAX).collect()
+        last.into_iter().map(told).take(LIST_ITEMS_MAX).collect()
     }
 }
 

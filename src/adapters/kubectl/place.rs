@@ -15,6 +15,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Each of them.
+    pub(super) const ALL: [Self; 2] = [Self::Deployment, Self::StatefulSet];
+
     /// The kind of a word in any case, in the singular or the plural.
     fn of(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
@@ -36,6 +39,14 @@ impl Kind {
         match self {
             Self::Deployment => "deployment",
             Self::StatefulSet => "statefulset",
+        }
+    }
+
+    /// What a list of them is asked for by.
+    pub(super) const fn resource(self) -> &'static str {
+        match self {
+            Self::Deployment => "deployments.apps",
+            Self::StatefulSet => "statefulsets.apps",
         }
     }
 }
@@ -74,23 +85,11 @@ impl Place {
             return Err(Refusal::terminal("unsafe_target", detail));
         }
         let kind = Kind::of(kind).ok_or_else(unknown)?;
-        let namespace = match (&config.namespace, runtime.map(RuntimeId::as_str)) {
-            (Some(own), Some(asked)) if own != asked => {
-                let detail = format!("this actuator acts in namespace {own} only, not in {asked}");
-                return Err(Refusal::terminal("other_namespace", detail));
-            }
-            (Some(own), _) => own.clone(),
-            (None, Some(asked)) => asked.to_owned(),
-            (None, None) => {
-                let detail = "identity is incomplete: name the namespace with --runtime, or bind \
-                              the actuator with --namespace";
-                return Err(Refusal::terminal("incomplete_target", detail.to_owned()));
-            }
+        let Some(namespace) = namespace_of(config, runtime)? else {
+            let detail = "identity is incomplete: name the namespace with --runtime, or bind the \
+                          actuator with --namespace";
+            return Err(Refusal::terminal("incomplete_target", detail.to_owned()));
         };
-        if !is_name(&namespace) {
-            let detail = format!("unsafe target: {namespace:?} is no namespace");
-            return Err(Refusal::terminal("unsafe_target", detail));
-        }
         Ok(Self { namespace, kind, name: name.to_owned() })
     }
 
@@ -98,6 +97,27 @@ impl Place {
     pub(super) fn argument(&self) -> String {
         format!("{}/{}", self.kind.lower(), self.name)
     }
+}
+
+/// The one namespace that is meant; none where neither the actuator nor the target names one.
+pub(super) fn namespace_of(
+    config: &KubectlConfig,
+    runtime: Option<&RuntimeId>,
+) -> Result<Option<String>, Refusal> {
+    let namespace = match (&config.namespace, runtime.map(RuntimeId::as_str)) {
+        (Some(own), Some(asked)) if own != asked => {
+            let detail = format!("this actuator acts in namespace {own} only, not in {asked}");
+            return Err(Refusal::terminal("other_namespace", detail));
+        }
+        (Some(own), _) => own.clone(),
+        (None, Some(asked)) => asked.to_owned(),
+        (None, None) => return Ok(None),
+    };
+    if !is_name(&namespace) {
+        let detail = format!("unsafe target: {namespace:?} is no namespace");
+        return Err(Refusal::terminal("unsafe_target", detail));
+    }
+    Ok(Some(namespace))
 }
 
 /// Whether a text may be the name of an object or of a namespace: it cannot be read as an option,

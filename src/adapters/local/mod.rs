@@ -5,6 +5,7 @@
 //! ```text
 //! WORKLOAD/lock        flock'ed by every call while it reads or changes anything here
 //! WORKLOAD/state.json  uid, version, owning ledger, fences, journal by execution key
+//! WORKLOAD/name        the workload, where its name is none of a folder
 //! WORKLOAD/slot-N      the identity of replica N; flock'ed by a shim that is about to start it
 //! WORKLOAD/slot-N.log  what replica N printed; slot-N.log.1 is the run before
 //! ```
@@ -19,6 +20,7 @@
 //! `begun` entry in the journal, which says that its effect may be partial.
 
 mod apply;
+mod discover;
 mod judge;
 mod process;
 mod replica;
@@ -37,10 +39,10 @@ use self::process::Host;
 use self::state::{Mark, Rank, Workload};
 use super::{Adapter, ENVIRONMENT, failed, now};
 use crate::actuator::protocol::{
-    ApplyRequest, Description, FenceReply, FenceRequest, InspectRequest, Inspection,
-    LedgerIdentity, LookupRequest, PartialTarget, Reply,
+    ApplyRequest, Description, DiscoverRequest, FenceReply, FenceRequest, InspectRequest,
+    Inspection, LedgerIdentity, LookupRequest, Reply,
 };
-use crate::domain::id::{Replicas, WorkloadId};
+use crate::domain::id::{ClusterId, Replicas, RuntimeId, WorkloadId};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::service::Capabilities;
 use crate::domain::time::DurationMs;
@@ -147,6 +149,7 @@ impl Adapter for Local<'_> {
                 evidence: false,
                 fence: true,
                 drains_itself: true,
+                discover: true,
             },
         }
     }
@@ -173,15 +176,24 @@ impl Adapter for Local<'_> {
     }
 
     fn inspect(&self, request: &InspectRequest) -> Reply {
-        if let Err(reply) = check_place(&request.target) {
+        let target = &request.target;
+        if let Err(reply) = check_place(target.cluster_id.as_ref(), target.runtime_id.as_ref()) {
             return reply;
         }
         let read = || {
             let host = Host::read()?;
-            let workload_id = &request.target.workload_id;
+            let workload_id = &target.workload_id;
             inspection(&host, &Workload::open(self.config, workload_id, LOCK_WAIT)?)
         };
         read().map_or_else(|error| error.reply(), |found| Reply::Inspect(Box::new(found)))
+    }
+
+    fn discover(&self, request: &DiscoverRequest) -> Reply {
+        if let Err(reply) = check_place(request.cluster_id.as_ref(), request.runtime_id.as_ref()) {
+            return reply;
+        }
+        discover::discover(self.config, request)
+            .map_or_else(|error| error.reply(), |found| Reply::Discover(Box::new(found)))
     }
 
     fn lookup(&self, request: &LookupRequest) -> Reply {
@@ -237,9 +249,9 @@ impl Local<'_> {
     }
 }
 
-fn check_place(target: &PartialTarget) -> Result<(), Reply> {
-    let is_cluster = target.cluster_id.as_ref().is_none_or(|id| id.as_str() == CLUSTER_ID);
-    let is_runtime = target.runtime_id.as_ref().is_none_or(|id| id.as_str() == RUNTIME_ID);
+fn check_place(cluster: Option<&ClusterId>, runtime: Option<&RuntimeId>) -> Result<(), Reply> {
+    let is_cluster = cluster.is_none_or(|id| id.as_str() == CLUSTER_ID);
+    let is_runtime = runtime.is_none_or(|id| id.as_str() == RUNTIME_ID);
     if is_cluster && is_runtime {
         return Ok(());
     }

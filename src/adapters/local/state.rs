@@ -5,6 +5,7 @@
 //! what was finished, and never too little about what was begun.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,8 @@ use crate::actuator::protocol::{ApplyReply, ApplyRequest, LedgerIdentity};
 use crate::domain::canonical::DOCUMENT_BYTES_MAX;
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::{
-    ExecutionKey, FenceToken, LeaseEpoch, Replicas, TargetResourceVersion, TargetUid, WorkloadId,
+    ExecutionKey, FenceToken, IDENTIFIER_BYTES_MAX, LeaseEpoch, Replicas, TargetResourceVersion,
+    TargetUid, WorkloadId,
 };
 use crate::domain::time::DurationMs;
 
@@ -26,6 +28,8 @@ use crate::domain::time::DurationMs;
 const JOURNAL_ENTRIES_MAX: usize = 256;
 const FORMAT: u32 = 1;
 const STATE_FILE: &str = "state.json";
+/// Holds the workload where its folder is called by a digest.
+const NAME_FILE: &str = "name";
 
 /// A fence's place in the order of fences.
 #[derive(
@@ -167,6 +171,9 @@ impl Workload {
         builder.create(&dir).map_err(LocalError::io("making", &dir))?;
         slot::sync_dir(&config.state_dir)?;
         let lock = lock(&dir, wait)?;
+        if !is_folder_name(id.as_str()) && !dir.join(NAME_FILE).exists() {
+            slot::replace_file(&dir, NAME_FILE, id.as_str().as_bytes())?;
+        }
         let state = if let Some(state) = read_state(&dir)? {
             state
         } else {
@@ -211,10 +218,61 @@ impl Workload {
 /// like a digest becomes one too, so that two workloads never share a folder.
 fn dir_name(id: &WorkloadId) -> String {
     let text = id.as_str();
-    let is_plain = text.len() <= 64
+    if is_folder_name(text) {
+        text.to_owned()
+    } else {
+        format!("sha256-{}", sha256_hex(text.as_bytes()))
+    }
+}
+
+fn is_folder_name(text: &str) -> bool {
+    text.len() <= 64
         && !text.starts_with("sha256-")
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
-    if is_plain { text.to_owned() } else { format!("sha256-{}", sha256_hex(text.as_bytes())) }
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// A folder that holds the state of a workload.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Folder {
+    /// Of this one.
+    Of(WorkloadId),
+    /// Called by a digest, and nothing says of what.
+    Unnamed(String),
+}
+
+/// The folders of workloads, by their names; none where there is no state directory yet.
+pub(super) fn folders(state_dir: &Path) -> Result<Vec<Folder>, LocalError> {
+    let entries = match fs::read_dir(state_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(LocalError::io("reading", state_dir)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(LocalError::io("reading", state_dir))?;
+        if !entry.path().join(STATE_FILE).is_file() {
+            continue;
+        }
+        let folder = entry.file_name().to_string_lossy().into_owned();
+        let named = name_in(&entry.path());
+        let id = named.as_deref().unwrap_or(&folder).parse().ok();
+        // A name that leads elsewhere is not that of this folder.
+        found.push(match id.filter(|id| dir_name(id) == folder) {
+            Some(id) => Folder::Of(id),
+            None => Folder::Unnamed(folder),
+        });
+    }
+    Ok(found)
+}
+
+/// What a folder says that its workload is called; none where it says nothing.
+fn name_in(dir: &Path) -> Option<String> {
+    let mut text = String::new();
+    let open = File::open(dir.join(NAME_FILE)).ok()?;
+    // One byte more than a name has.
+    let bytes_max = u64::try_from(IDENTIFIER_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    open.take(bytes_max).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn minted_uid(dir: &Path) -> Result<TargetUid, LocalError> {

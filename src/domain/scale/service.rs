@@ -324,6 +324,9 @@ pub struct Capabilities {
     pub fence: bool,
     /// It drains what it removes.
     pub drains_itself: bool,
+    /// It can list what it could scale. No rule rests on it; left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub discover: bool,
 }
 
 /// A registered actuator, as the ledger keeps it. The command is bound per host, elsewhere.

@@ -1,11 +1,15 @@
 //! The rows of declared capabilities: each tries what `docs/actuator-protocol.md` says of one.
 
 use super::super::error::OpError;
-use super::probe::{Seen, Step, Trouble, attempt, broken, ledger_of_checks, token, unknown_text};
+use super::probe::{
+    Probe, Seen, Step, Trouble, attempt, broken, ledger_of_checks, token, unknown_text,
+};
 use super::rows::{Needs, ONE, Rows, TWO};
 use crate::actuator::protocol::{
-    self, ApplyAnswer, EvidenceRequest, FenceRequest, LookupReply, LookupRequest, Request,
+    self, ApplyAnswer, DiscoverRequest, EvidenceRequest, FenceRequest, LookupReply, LookupRequest,
+    Request,
 };
+use crate::domain::count::counted;
 use crate::domain::id::Replicas;
 use crate::domain::scale::result::ActuationResult;
 use crate::domain::scale::service::Capabilities;
@@ -25,6 +29,38 @@ impl Rows {
         self.row("lookup_never", Needs::Effect(can.lookup), Self::lookup_never)?;
         self.row("fence", Needs::Effect(can.fence), Self::fence)?;
         self.row("evidence", Needs::Effect(can.evidence), Self::evidence)
+    }
+
+    /// The workload of the check is among what could be scaled, as `inspect` finds it.
+    pub(super) fn discover(&mut self) -> Seen {
+        let asked = DiscoverRequest { ledger: Some(ledger_of_checks()), ..Default::default() };
+        let request = Request::Discover(asked.clone()).to_json();
+        let mut lists = Vec::new();
+        for request in [request.clone(), Probe::with_future_word(&request)] {
+            let (bytes, exit) = self.probe.call("discover", &request)?;
+            let list = protocol::read_discovery(&bytes, &asked, exit)
+                .or_else(|error| broken(format!("discover: {error}")))?;
+            lists.push(list);
+        }
+        let Some(found) = self.probe.standing()? else {
+            return Ok(format!("{} listed", counted(lists[0].found.len() as u64, "target")));
+        };
+        for list in &lists {
+            match list.found.iter().find(|one| one.target.target_uid == found.target.target_uid) {
+                Some(one)
+                    if one.target == found.target
+                        && one.replicas.is_none_or(|count| count == found.replicas) => {}
+                Some(one) => {
+                    return broken(format!(
+                        "it lists {:?}, inspect finds {:?}",
+                        one.target, found.target
+                    ));
+                }
+                None if list.more => {}
+                None => return broken("the workload that inspect finds is not listed"),
+            }
+        }
+        Ok(format!("{} listed", counted(lists[0].found.len() as u64, "target")))
     }
 
     /// The first key again, after another key has changed the count: no effect, the same answer.

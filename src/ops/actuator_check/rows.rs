@@ -61,6 +61,7 @@ impl Rows {
         self.row("describe", Needs::Nothing, Self::describe)?;
         self.row("unreadable_request", Needs::Nothing, Self::unreadable_request)?;
         self.row("inspect", Needs::Declared(can.inspect), Self::inspect)?;
+        self.row("discover", Needs::Declared(can.discover), Self::discover)?;
 
         if let Err(problem) = &self.plan.found {
             let why = format!("whose target this is cannot be told: {problem}");

@@ -3,8 +3,9 @@
 //! What must hold is told from the JSON itself, not from the types under test.
 
 use scalectl::actuator::protocol::{
-    ApplyAnswer, ApplyReply, Exit, LookupReply, PROTOCOL, PartialTarget, Reply, read_apply_answer,
-    read_describe, read_evidence, read_fence, read_inspect, read_lookup,
+    ApplyAnswer, ApplyReply, DiscoverRequest, Exit, LookupReply, PROTOCOL, PartialTarget, Reply,
+    read_apply_answer, read_describe, read_discovery, read_evidence, read_fence, read_inspect,
+    read_lookup,
 };
 use scalectl::domain::canonical::read_document;
 use scalectl::domain::id::ExecutionKey;
@@ -214,5 +215,35 @@ pub fn evidence(data: &[u8]) -> bool {
     assert_eq!(kept["quorum_safe"], said["quorum_safe"], "absent is unknown, never safe");
     let wire = Reply::Evidence(Box::new(found.clone())).to_json();
     assert_eq!(read_evidence(wire.as_bytes(), exit), Ok(found));
+    true
+}
+
+/// What is listed is sorted, each place once, with the counts that the text says; unknown stays
+/// unknown.
+pub fn discover(data: &[u8]) -> bool {
+    let (exit, bytes) = ended(data);
+    let asked = DiscoverRequest::default();
+    let Ok(found) = read_discovery(bytes, &asked, exit) else { return false };
+    assert_eq!(exit, Exit::Code(0));
+    let said = said(exit, bytes);
+    let listed = said["found"].as_array().expect("a list");
+    assert_eq!((listed.len(), said["more"] == true), (found.found.len(), found.more));
+    let mut last = None;
+    for (said, one) in listed.iter().zip(&found.found) {
+        assert!(names_target(&said["target"], &one.target));
+        let count = one.replicas.map(scalectl::domain::id::Replicas::get);
+        assert_eq!(said["replicas"].as_u64(), count);
+        let target = &one.target;
+        let place =
+            [target.cluster_id.as_str(), target.runtime_id.as_str(), target.workload_id.as_str()];
+        let place = place.map(str::to_owned);
+        assert!(last.as_ref().is_none_or(|last| *last < place), "{place:?} after {last:?}");
+        last = Some(place);
+        for names in [&one.owners, &one.managers, &one.owners_unread] {
+            assert!(names.len() <= 64 && names.iter().all(|name| !name.contains(char::is_control)));
+        }
+    }
+    let wire = Reply::Discover(Box::new(found.clone())).to_json();
+    assert_eq!(read_discovery(wire.as_bytes(), &asked, exit), Ok(found));
     true
 }

@@ -2,7 +2,7 @@
 //!
 //! The JSON itself stands beside what was read of it.
 
-use scalectl::adapters::kubectl::{object_in, owners_in};
+use scalectl::adapters::kubectl::{list_in, object_in, owners_in};
 use scalectl::adapters::mark_in;
 use serde_json::Value;
 
@@ -80,7 +80,13 @@ pub fn kubectl_autoscalers(data: &[u8]) -> bool {
             target["name"] == "web" && of == "Deployment" && !is_alone
         };
         let items = said["items"].as_array().expect("a list has items");
-        let (sound, other): (Vec<&Value>, Vec<&Value>) = items.iter().partition(|it| is_sound(it));
+        // Who says of itself that it is elsewhere has nothing to do with the object.
+        let here = |it: &&Value| {
+            let said = it["metadata"]["namespace"].as_str().unwrap_or_default();
+            said.is_empty() || said == "shop"
+        };
+        let (sound, other): (Vec<&Value>, Vec<&Value>) =
+            items.iter().filter(here).partition(|it| is_sound(it));
         assert_eq!(unread.len(), other.len(), "{said}: {unread:?}");
         let driving = sound.into_iter().filter(drives).count();
         assert_eq!(owners.len(), driving, "{said}: {owners:?}");
@@ -102,6 +108,37 @@ pub fn kubectl_autoscalers(data: &[u8]) -> bool {
         }
     }
     is_taken
+}
+
+/// Each object of a list is told with its own count or named as odd, and none is left out.
+pub fn kubectl_list(data: &[u8]) -> bool {
+    let Ok((objects, odd)) = list_in(data) else { return false };
+    let said = object(data);
+    let items = said["items"].as_array().expect("a list has items");
+    assert_eq!(objects.len() + odd.len(), items.len(), "{said}: {objects:?} {odd:?}");
+    for name in &odd {
+        assert!((1..=200).contains(&name.chars().count()), "{name:?}");
+        assert!(!name.chars().any(char::is_control), "{name:?}");
+    }
+    let mut sound = items.iter().filter(|it| {
+        let place =
+            format!("{}/{}", text(&it["metadata"]["namespace"]), text(&it["metadata"]["name"]));
+        objects.iter().any(|(own, ..)| *own == place)
+    });
+    for (place, uid, count) in &objects {
+        assert!(!place.starts_with('-') && place.matches('/').count() == 1, "{place:?}");
+        // A list in the place of an object is read by position.
+        let is_it = |it: &Value| {
+            it["metadata"]["uid"].as_str().map(str::trim) == Some(uid)
+                && (it["spec"].is_array() || it["spec"]["replicas"].as_u64() == *count)
+        };
+        assert!(sound.any(is_it), "{place} {uid} {count:?}: {said}");
+    }
+    true
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// A mark that is read says the same again, and its three numbers are those of the text.

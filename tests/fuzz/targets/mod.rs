@@ -24,7 +24,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 47] = [
+pub const ALL: [(&str, Target); 49] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("registration_document", documents::registration_document),
@@ -35,6 +35,7 @@ pub const ALL: [(&str, Target); 47] = [
     ("answer_lookup", answers::lookup),
     ("answer_fence", answers::fence),
     ("answer_evidence", answers::evidence),
+    ("answer_discover", answers::discover),
     ("events", stored::events),
     ("fold", stored::fold),
     ("policy", stored::policy),
@@ -67,6 +68,7 @@ pub const ALL: [(&str, Target); 47] = [
     ("prometheus_address", sources::prometheus_address),
     ("kubectl_object", cluster::kubectl_object),
     ("kubectl_autoscalers", cluster::kubectl_autoscalers),
+    ("kubectl_list", cluster::kubectl_list),
     ("kubectl_fence", cluster::kubectl_fence),
     ("docker_answer", swarm::docker_answer),
     ("docker_service", swarm::docker_service),

@@ -1,7 +1,7 @@
 //! What an engine of Docker says: the bytes of an answer, a service, facts about it, a label.
 
 use scalectl::adapters::docker::{
-    Answer, Decoder, HttpError, applied_in, rewritten, running_in, swarm_in,
+    Answer, Decoder, HttpError, applied_in, rewritten, running_in, services_in, swarm_in,
 };
 use serde_json::{Value, json};
 
@@ -92,6 +92,19 @@ pub fn docker_facts(data: &[u8]) -> bool {
                 task["DesiredState"] == "running" && task["Status"]["State"] == "running"
             };
             assert_eq!(count, tasks.iter().filter(runs).count(), "{said}");
+        }
+        is_taken = true;
+    }
+    if let (Ok((services, odd)), Ok(said)) = (services_in(data), &said) {
+        let items = said.as_array().expect("services are a list");
+        assert!(services.len() + odd <= items.len(), "{said}: {services:?}");
+        for (name, count) in &services {
+            let is_it = |it: &&Value| {
+                it["Spec"]["Name"].as_str().map(str::trim) == Some(name)
+                    && it["Spec"]["Mode"]["Replicated"]["Replicas"].as_u64() == *count
+            };
+            let is_plain = items.iter().all(|it| it.is_object() && it["Spec"].is_object());
+            assert!(!is_plain || items.iter().any(|it| is_it(&it)), "{name} {count:?}: {said}");
         }
         is_taken = true;
     }

@@ -1,6 +1,6 @@
 //! The bounds of a reading: about the place that was asked for, and with few, short names.
 
-use super::{AnswerError, LIST_ITEMS_MAX, is_short_text, wrong_target};
+use super::{AnswerError, LIST_ITEMS_MAX, are_names, is_short_text, wrong_target};
 use crate::actuator::protocol::PartialTarget;
 use crate::actuator::protocol::answer::Inspection;
 use crate::domain::scale::owners::TakeAway;
@@ -22,7 +22,7 @@ pub(super) fn check_inspection(
         (&found.managers, "managers are at most 64 short names"),
         (&found.owners_unread, "owners_unread are at most 64 short names"),
     ] {
-        if list.len() > LIST_ITEMS_MAX || !list.iter().all(|name| is_short_text(name)) {
+        if !are_names(list) {
             return Err(AnswerError::Bounds { problem });
         }
     }
