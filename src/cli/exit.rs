@@ -63,15 +63,65 @@ pub enum Exit {
     Terminated,
 }
 
+/// What an exit promises of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Promise {
+    AsSaid,
+    SeeApplied,
+    Untouched,
+    UntouchedByYou,
+    UntouchedAndRecorded,
+    MayHaveChanged,
+    Unchanged,
+    UnchangedOrSeeApplied,
+    AsWishedSoFar,
+    Differs,
+    AsRecorded,
+}
+
+impl Promise {
+    /// The words of the page, in Markdown.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::AsSaid => "as said",
+            Self::SeeApplied => "see `applied`",
+            Self::Untouched => "untouched",
+            Self::UntouchedByYou => "untouched by you",
+            Self::UntouchedAndRecorded => "untouched, recorded",
+            Self::MayHaveChanged => "**may have changed**",
+            Self::Unchanged => "unchanged",
+            Self::UnchangedOrSeeApplied => "unchanged, or see `applied`",
+            Self::AsWishedSoFar => "as wished so far",
+            Self::Differs => "differs from the wish",
+            Self::AsRecorded => "as recorded",
+        }
+    }
+
+    /// Whether it is broken where the command, or an earlier call of its key, has done something.
+    const fn is_untouched(self) -> bool {
+        match self {
+            Self::Untouched | Self::UntouchedByYou | Self::UntouchedAndRecorded => true,
+            Self::AsSaid
+            | Self::SeeApplied
+            | Self::MayHaveChanged
+            | Self::Unchanged
+            | Self::UnchangedOrSeeApplied
+            | Self::AsWishedSoFar
+            | Self::Differs
+            | Self::AsRecorded => false,
+        }
+    }
+}
+
 struct Row {
     code: u8,
     word: &'static str,
-    target: &'static str,
+    promise: Promise,
     advice: &'static str,
 }
 
-const fn row(code: u8, word: &'static str, target: &'static str, advice: &'static str) -> Row {
-    Row { code, word, target, advice }
+const fn row(code: u8, word: &'static str, promise: Promise, advice: &'static str) -> Row {
+    Row { code, word, promise, advice }
 }
 
 impl Exit {
@@ -104,54 +154,61 @@ impl Exit {
 
     const fn row(self) -> Row {
         match self {
-            Self::Ok => row(0, "ok", "as said", "go on"),
-            Self::Internal => row(1, "internal", "see `applied`", "report it"),
-            Self::Usage => {
-                row(2, "usage", "untouched", "fix the line or the document; out of bounds, too")
-            }
+            Self::Ok => row(0, "ok", Promise::AsSaid, "go on"),
+            Self::Internal => row(1, "internal", Promise::SeeApplied, "report it"),
+            Self::Usage => row(
+                2,
+                "usage",
+                Promise::Untouched,
+                "fix the line or the document; out of bounds, too",
+            ),
             Self::Conflict => {
-                row(10, "conflict", "untouched", "read again, decide again; never loop")
+                row(10, "conflict", Promise::Untouched, "read again, decide again; never loop")
             }
             Self::Held => row(
                 11,
                 "held",
-                "untouched by you",
+                Promise::UntouchedByYou,
                 "same line later; after `not_writer` or `fence_lost`: stop",
             ),
-            Self::Denied => row(12, "denied", "untouched", "a person"),
+            Self::Denied => row(12, "denied", Promise::Untouched, "a person"),
             Self::ApprovalRequired => row(
                 13,
                 "approval_required",
-                "untouched, recorded",
+                Promise::UntouchedAndRecorded,
                 "a colleague, then the same line",
             ),
-            Self::Cooldown => row(14, "cooldown", "untouched", "same line later"),
-            Self::Capacity => row(15, "capacity", "untouched", "another wish"),
+            Self::Cooldown => row(14, "cooldown", Promise::Untouched, "same line later"),
+            Self::Capacity => row(15, "capacity", Promise::Untouched, "another wish"),
             Self::Unknown => {
-                row(16, "unknown", "**may have changed**", "`scalectl replay`; never a new key")
+                row(16, "unknown", Promise::MayHaveChanged, "`scalectl replay`; never a new key")
             }
-            Self::Failed => row(17, "failed", "unchanged", "a person"),
+            Self::Failed => row(17, "failed", Promise::Unchanged, "a person"),
             Self::RetryLater => {
-                row(18, "retry_later", "unchanged, or see `applied`", "same line later")
+                row(18, "retry_later", Promise::UnchangedOrSeeApplied, "same line later")
             }
-            Self::NotYet => row(19, "not_yet", "as wished so far", "same line"),
+            Self::NotYet => row(19, "not_yet", Promise::AsWishedSoFar, "same line"),
             Self::Unavailable => {
-                row(20, "unavailable", "untouched", "locked or unreachable: same line later")
+                row(20, "unavailable", Promise::Untouched, "locked or unreachable: same line later")
             }
-            Self::LedgerUnusable => row(21, "ledger_unusable", "untouched", "`scalectl verify`"),
-            Self::ExternalOwner => row(22, "external_owner", "untouched", "the owner"),
-            Self::Diverged => row(23, "diverged", "differs from the wish", "`scalectl explain`"),
-            Self::NotFound => row(24, "not_found", "untouched", "fix the name or the ledger"),
+            Self::LedgerUnusable => {
+                row(21, "ledger_unusable", Promise::Untouched, "`scalectl verify`")
+            }
+            Self::ExternalOwner => row(22, "external_owner", Promise::Untouched, "the owner"),
+            Self::Diverged => row(23, "diverged", Promise::Differs, "`scalectl explain`"),
+            Self::NotFound => {
+                row(24, "not_found", Promise::Untouched, "fix the name or the ledger")
+            }
             Self::FactUnknown => row(
                 25,
                 "fact_unknown",
-                "untouched",
+                Promise::Untouched,
                 "a fact could not be read or proved: same line once it can",
             ),
-            Self::Attention => row(26, "attention", "as recorded", "a person"),
-            Self::HungUp => row(129, "interrupted", "see `applied`", "`scalectl replay`"),
-            Self::Interrupted => row(130, "interrupted", "see `applied`", "`scalectl replay`"),
-            Self::Terminated => row(143, "interrupted", "see `applied`", "`scalectl replay`"),
+            Self::Attention => row(26, "attention", Promise::AsRecorded, "a person"),
+            Self::HungUp => row(129, "interrupted", Promise::SeeApplied, "`scalectl replay`"),
+            Self::Interrupted => row(130, "interrupted", Promise::SeeApplied, "`scalectl replay`"),
+            Self::Terminated => row(143, "interrupted", Promise::SeeApplied, "`scalectl replay`"),
         }
     }
 
@@ -167,7 +224,7 @@ impl Exit {
 
     /// What holds for the target, in Markdown.
     pub const fn target(self) -> &'static str {
-        self.row().target
+        self.row().promise.text()
     }
 
     /// The exit of a command that ends so after it has done this to the target: a row that promises
@@ -176,14 +233,10 @@ impl Exit {
     pub fn after(self, applied: Applied) -> Self {
         match applied {
             Applied::Yes if self == Self::Unavailable => Self::NotYet,
-            Applied::Yes | Applied::Partial if self.promises_untouched() => Self::Diverged,
-            Applied::Unknown if self.promises_untouched() => Self::Unknown,
+            Applied::Yes | Applied::Partial if self.row().promise.is_untouched() => Self::Diverged,
+            Applied::Unknown if self.row().promise.is_untouched() => Self::Unknown,
             Applied::No | Applied::Yes | Applied::Partial | Applied::Unknown => self,
         }
-    }
-
-    fn promises_untouched(self) -> bool {
-        self.target().starts_with("untouched")
     }
 
     /// What to do next, in Markdown.
@@ -251,8 +304,8 @@ pub fn exit_codes_markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str("| exit | word | the target | what to do |\n| --- | --- | --- | --- |\n");
     for exit in Exit::ALL {
-        let Row { code, word, target, advice } = exit.row();
-        writeln!(page, "| {code} | {word} | {target} | {advice} |")
+        let Row { code, word, promise, advice } = exit.row();
+        writeln!(page, "| {code} | {word} | {} | {advice} |", promise.text())
             .expect("BUG: a String takes every text");
     }
     page.push_str(SCRIPTS);
