@@ -1,5 +1,6 @@
 //! The house rules that no compiler holds: layers, homes, sizes, and what must not be in a file.
 
+mod arrows;
 mod sizes;
 mod words;
 

@@ -7,7 +7,7 @@ use super::session::Session;
 use super::transition::{Deciding, decide_in};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Command, PutIntent};
-use crate::domain::scale::decide::intended_identity;
+use crate::domain::scale::identity::intended_identity;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::{Reach, ReadTxn};
 

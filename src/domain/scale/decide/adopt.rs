@@ -1,6 +1,6 @@
 //! Adoption: what runs becomes what is wished, and nobody is called.
 
-use super::put::{ended_for, mint_fence, next_revision};
+use super::put::{ended_for, mint_fence};
 use super::{Decision, Draft, Reply, nothing, replayed};
 use crate::domain::id::{AttemptNumber, ServiceName};
 use crate::domain::scale::attempt::{Base, ResultSource};
@@ -8,6 +8,7 @@ use crate::domain::scale::command::Adopt;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Acceptance, NewIntent, Submitted};
 use crate::domain::scale::gates::{check_mode_of, check_uid, external, in_flight, registered};
+use crate::domain::scale::identity::next_revision;
 use crate::domain::scale::intent::{IntentWish, minted_intent_id};
 use crate::domain::scale::observation::{ReadingVerdict, Source};
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery};

@@ -21,7 +21,6 @@ mod tick;
 
 pub use changed::is_partly_applied;
 pub use finish::held_to_the_wish;
-pub use put::{external_lease_id, intended_identity, next_revision};
 pub use redelivery::answer_of_key;
 pub use settle::verdict_of;
 pub use start::waits_behind;

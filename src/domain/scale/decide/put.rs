@@ -3,7 +3,7 @@
 use super::{
     Decision, Draft, in_progress, outcome_unknown, redelivery, replayed, unchanged, wrong_state,
 };
-use crate::domain::id::{ExecutionKey, FenceToken, IntentId, IntentRevision, LeaseEpoch, LeaseId};
+use crate::domain::id::{ExecutionKey, FenceToken, LeaseEpoch, LeaseId};
 use crate::domain::scale::attempt::Base;
 use crate::domain::scale::command::{PutForm, PutIntent};
 use crate::domain::scale::consent::{Asked, Consent};
@@ -12,45 +12,12 @@ use crate::domain::scale::execution::{
     Acceptance, Execution, FailureCause, NewIntent, Phase, Submitted,
 };
 use crate::domain::scale::gates::{self, fresh_count, in_flight, registered};
-use crate::domain::scale::intent::{Fence, IntentWish, minted_intent_id, minted_simulation_id};
+use crate::domain::scale::identity::{external_lease_id, intended_identity};
+use crate::domain::scale::intent::{Fence, IntentWish};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::service::Registration;
-use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
-
-/// The number that the next live put takes.
-pub fn next_revision(state: &ServiceState) -> IntentRevision {
-    IntentRevision::new(state.head.latest_revision.saturating_add(1)).unwrap_or(IntentRevision::MAX)
-}
-
-/// The lease that fences from a writer's flags belong to.
-pub fn external_lease_id(registration: &Registration) -> LeaseId {
-    LeaseId::derived("writer", registration.writer.as_str())
-}
-
-/// The id and revision that a put is going to take: what must be unique in the ledger. None where
-/// the service is not registered, or where nobody owns its count.
-pub fn intended_identity(
-    state: &ServiceState,
-    put: &PutIntent,
-) -> Option<(IntentId, IntentRevision)> {
-    match &put.form {
-        PutForm::Record(record) => {
-            let wish = record.wish();
-            Some((wish.intent_id.clone(), wish.intent_revision))
-        }
-        PutForm::Flags { key, .. } if put.dry_run => {
-            Some((minted_simulation_id(key), next_revision(state)))
-        }
-        PutForm::Flags { replicas, .. } => {
-            let mode = state.head.registration.as_ref()?.mode.record_mode()?;
-            let latest = state.head.latest_revision;
-            let minted = minted_intent_id(&put.service, mode, *replicas, latest);
-            Some((minted, next_revision(state)))
-        }
-    }
-}
 
 pub(super) fn put(draft: &Draft<'_>, put: &PutIntent) -> Result<Decision, Rejection> {
     // Already there?

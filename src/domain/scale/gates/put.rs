@@ -9,8 +9,8 @@ use super::{
 };
 use crate::domain::id::{ControllerId, Replicas};
 use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};
-use crate::domain::scale::decide;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::identity::{external_lease_id, intended_identity, next_revision};
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
 use crate::domain::scale::service::{
     Binding, COUNT_AGE_MAX, FenceSource, Registration, TargetMatch,
@@ -123,7 +123,7 @@ fn check_approval(
             format!("the last one is over {COUNT_AGE_MAX} old, and a colleague agrees to one");
         return Err(Rejection::FactUnknown { service, fact: MissingFact::Count { why } });
     }
-    let (revision, until) = (decide::next_revision(state), now.plus(within));
+    let (revision, until) = (next_revision(state), now.plus(within));
     Err(Rejection::ApprovalRequired { service, revision, until })
 }
 
@@ -222,7 +222,7 @@ fn check_revision(
     // A simulation is outside the uniqueness of ids (design, section 3).
     if !put.dry_run
         && let (Some(key), Some((intent_id, revision))) =
-            (&put.id_owner, decide::intended_identity(state, put))
+            (&put.id_owner, intended_identity(state, put))
     {
         return Err(Rejection::IntentIdConflict { intent_id, revision, key: key.clone() });
     }
@@ -302,13 +302,13 @@ fn check_fence(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked
             (epoch, token, same_lease, Some(fence.expires_at))
         }
         PutForm::Flags { valid_for, .. } if *valid_for == DurationMs::ZERO => {
-            let revision = decide::next_revision(state);
+            let revision = next_revision(state);
             let service = put.service.clone();
             return Err(Rejection::FenceExpired { service, revision, expires_at: now });
         }
         PutForm::Flags { fence: Some((epoch, token)), .. } => {
-            // A fence from flags carries the writer's own lease; see `decide::draft`.
-            let own = decide::external_lease_id(registration);
+            // A fence from flags carries the writer's own lease.
+            let own = external_lease_id(registration);
             (epoch.get(), token.get(), mark.lease_id.as_ref() == Some(&own), None)
         }
         PutForm::Flags { fence: None, .. } => {
@@ -331,7 +331,7 @@ fn check_fence(state: &ServiceState, put: &PutIntent, now: Timestamp) -> Checked
         return Err(Rejection::FenceLost { service, epoch, token, mark_epoch, mark_token });
     }
     if let Some(expires_at) = expires_at.filter(|expires_at| now >= *expires_at) {
-        let revision = decide::next_revision(state);
+        let revision = next_revision(state);
         return Err(Rejection::FenceExpired { service, revision, expires_at });
     }
     passed(format!("{epoch}/{token}"))

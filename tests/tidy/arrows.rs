@@ -1,0 +1,43 @@
+//! Arrows that are finer than the layers: what may be said in one place only, or not in some place.
+
+use super::{code, hold, texts};
+
+/// What the code below a folder does not say.
+struct Shut {
+    below: &'static str,
+    words: &'static str,
+    /// The files below it that say it all the same: its home.
+    home: &'static [&'static str],
+    why: &'static str,
+}
+
+const SHUT: [Shut; 1] = [Shut {
+    below: "src/domain/scale/gates/",
+    words: "decide",
+    home: &[],
+    why: "a gate is asked by whoever decides, and asks nobody back",
+}];
+
+#[test]
+fn what_is_shut_is_said_at_home_only() {
+    let mut wrong = Vec::new();
+    for Shut { below, words, home, why } in SHUT {
+        let files = texts(below, "rs");
+        if files.is_empty() {
+            wrong.push(format!("{below} is no folder with code"));
+        }
+        for (file, text) in &files {
+            let (says, is_home) = (code(text).contains(words), home.contains(&file.as_str()));
+            match (says, is_home) {
+                (true, false) => wrong.push(format!("{file} says {words}: {why}")),
+                (false, true) => wrong.push(format!("{file} no longer says {words}: take it off")),
+                (true, true) | (false, false) => {}
+            }
+        }
+        let found = home.iter().filter(|home| files.contains_key(**home)).count();
+        if found != home.len() {
+            wrong.push(format!("a home of {words} is not there"));
+        }
+    }
+    hold(&wrong);
+}
