@@ -14,12 +14,12 @@ use super::passwd::this_user;
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host;
 use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
+use crate::domain::scale::left::Left;
 use crate::domain::scale::provenance::{Claim, Provenance};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
 use crate::ledger::{CreateOptions, LOCK_TIMEOUT_MAX, Ledger, OpenOptions};
 use crate::ops::clock::Clock;
-use crate::ops::report::Effect;
 use crate::ops::{Place, Session, mint};
 
 /// The flags that every verb takes.
@@ -350,12 +350,12 @@ impl App {
 
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
-        let left = self.opened().map_or(Effect::None, |session| session.left);
+        let left = self.opened().map_or(Left::Nothing, |session| session.left);
         self.problem_of(fault, left)
     }
 
     /// The same of a fault about a key whose calls have left this.
-    pub(crate) fn problem_of(&self, fault: Fault, left: Effect) -> Problem {
+    pub(crate) fn problem_of(&self, fault: Fault, left: Left) -> Problem {
         let left = fault.left().unwrap_or(left);
         let problem = fault.into_problem(&self.problem_context()).with_left(left);
         if problem.code == "ledger_missing" { self.about_no_ledger(problem) } else { problem }

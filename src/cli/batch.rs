@@ -24,11 +24,12 @@ use super::problem::Problem;
 use super::{lease, view};
 use crate::actuator::signals::{self, Signals};
 use crate::domain::count::counted;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::standing;
 use crate::ledger::LedgerError;
 use crate::ops::OpError;
 use crate::ops::batch::{Done, batch};
-use crate::ops::report::{Effect, Report};
+use crate::ops::report::Report;
 use input::Input;
 use line::{Line, Parser};
 use lines::Raw;
@@ -205,7 +206,7 @@ impl Run {
         // What lines before it have recorded is theirs.
         if let Ok(session) = app.session() {
             session.recorded = false;
-            session.left = Effect::None;
+            session.left = Left::Nothing;
         }
         let current = fault.head().and_then(view::current);
         let mut answer = Answer::failed(app.problem(fault));

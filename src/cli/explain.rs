@@ -14,13 +14,13 @@ use super::output::{Answer, Out};
 use super::problem::ProblemContext;
 use super::{plan, unwell, upon, view};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::left::Left;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ledger::EventFilter;
-use crate::ops::report::Effect;
 use crate::ops::{OpError, Session};
 
 pub(super) const NOUN: Noun = Noun {
@@ -253,11 +253,9 @@ fn call_text(session: &Session, execution: &Execution) -> Option<String> {
 }
 
 fn drift(execution: &Execution) -> &'static str {
-    match Effect::left_by(execution) {
-        Effect::Partial => "it failed, and the target is not as it was",
-        Effect::None | Effect::Applied | Effect::Unknown => {
-            "a reading or a late result contradicts it"
-        }
+    match execution.left() {
+        Left::Changed => "it failed, and the target is not as it was",
+        Left::Nothing | Left::Unknown => "a reading or a late result contradicts it",
     }
 }
 

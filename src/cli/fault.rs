@@ -8,9 +8,9 @@ use super::problem::{EndSignal, Problem, ProblemContext};
 use crate::actuator::error::{BindingError, CallError, HostError};
 use crate::domain::canonical::DocumentError;
 use crate::domain::id::ExecutionKey;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
-use crate::ops::report::Effect;
 use crate::ops::{OpError, holder_of};
 use crate::policy::PolicyError;
 
@@ -54,11 +54,11 @@ impl Fault {
     }
 
     /// What its key has left, where the fault says so itself.
-    pub(crate) fn left(&self) -> Option<Effect> {
+    pub(crate) fn left(&self) -> Option<Left> {
         match self {
             Self::Op(OpError::Rejected { left, .. }) => *left,
             Self::Op(_) => None,
-            Self::Problem(_) => Some(Effect::None),
+            Self::Problem(_) => Some(Left::Nothing),
         }
     }
 

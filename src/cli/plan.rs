@@ -24,7 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::ops::breaking::Breaking;
 use crate::ops::foretell::{Foretold, Next};
 use crate::ops::plan::{Before, Plan, plan};
-use crate::ops::report::{Effect, Report};
+use crate::ops::report::Report;
 use crate::ops::resume::Wished;
 
 pub(super) const NOUN: Noun = Noun {
@@ -151,7 +151,7 @@ fn answer(app: &App, wish: &str, plan: &Plan, now: Timestamp) -> Answer {
 fn stored(foretold: &Foretold, line: &str, app: &App) -> Answer {
     let Foretold { report, next } = foretold;
     let execution = &report.execution;
-    let left = Effect::left_by(execution);
+    let left = execution.left();
     let answer = match next {
         Next::Refused(rejection) => {
             Answer::failed(app.problem_of((**rejection).clone().into(), left))
@@ -162,7 +162,7 @@ fn stored(foretold: &Foretold, line: &str, app: &App) -> Answer {
             let problem = Problem::new("outcome_unknown", Exit::Unknown, text)
                 .hint("what became of it is found out by the same line, or by")
                 .run(app.problem_context().command(&["replay", execution.key().as_str()]));
-            Answer::failed(problem).applied(view::applied(left))
+            Answer::failed(problem).applied(view::applied_of_left(left))
         }
         Next::Starts => Answer::ok(),
         Next::Stands => {

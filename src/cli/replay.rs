@@ -14,6 +14,7 @@ use super::table::{Cell, Column, Table};
 use super::{unwell, view};
 use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::left::Left;
 use crate::domain::time::DurationMs;
 use crate::ops::OpError;
 use crate::ops::recover::Replayed;
@@ -141,7 +142,7 @@ impl All {
         let key = execution.key().clone();
         let session = app.session()?;
         // Each row answers for what it did itself.
-        (session.effect, session.left) = (effect, Effect::None);
+        (session.effect, session.left) = (effect, Left::Nothing);
         let replayed = match deadline {
             None => replay(session, &key),
             Some(deadline) => {

@@ -11,6 +11,7 @@ pub(crate) use crate::domain::count::{counted, number};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Class;
 use crate::domain::scale::service::Registration;
@@ -150,6 +151,15 @@ pub(crate) const fn applied(effect: Effect) -> Applied {
         Effect::Applied => Applied::Yes,
         Effect::Partial => Applied::Partial,
         Effect::Unknown => Applied::Unknown,
+    }
+}
+
+/// What the calls of a key have left of the target, as answers say it.
+pub(crate) const fn applied_of_left(left: Left) -> Applied {
+    match left {
+        Left::Nothing => Applied::No,
+        Left::Changed => Applied::Partial,
+        Left::Unknown => Applied::Unknown,
     }
 }
 

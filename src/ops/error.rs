@@ -6,6 +6,7 @@ use crate::actuator::protocol::AnswerError;
 use crate::domain::canonical::DocumentError;
 use crate::domain::id::{ActuatorName, ExecutionKey};
 use crate::domain::scale::invariant::Violation;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
@@ -23,7 +24,7 @@ pub enum OpError {
         /// The service as it stands, where it is registered.
         head: Option<Box<ServiceHead>>,
         /// What the calls of the key that it is about have left; none where it is about no key.
-        left: Option<Effect>,
+        left: Option<Left>,
     },
     /// The ledger could not be read or written.
     #[error(transparent)]

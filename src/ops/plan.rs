@@ -5,7 +5,6 @@ use super::error::OpError;
 use super::foretell::{Foretold, Next};
 use super::intent_put::with_ledger_facts;
 use super::read::Read;
-use super::report::Effect;
 use super::resume::{Wished, is_there, may_act};
 use super::session::Session;
 use super::told;
@@ -62,7 +61,7 @@ pub fn plan(
     let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {
         (Some(Err(rejection)), _) => Some(Before::Refused(Box::new(rejection))),
         (Some(Ok(())), Some(stored)) => {
-            session.left = Effect::left_by(stored);
+            session.left = stored.left();
             let foretold = session.foretell(&state, stored, &options)?;
             Some(Before::Known(Box::new(foretold)))
         }
@@ -74,7 +73,7 @@ pub fn plan(
         && let Some(own) = session.resumable(&state, &put)?
         && let Some(own) = state.executions.get(&own)
     {
-        session.left = Effect::left_by(own);
+        session.left = own.left();
         before = Some(Before::Resumed(Box::new(session.foretell(&state, own, &options)?)));
     }
     if before.is_none() && state.head.registration.is_some() {

@@ -23,6 +23,7 @@ use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::intent::{Reason, RetryAsked};
+use crate::domain::scale::left::Left;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
@@ -99,7 +100,7 @@ pub struct Converged {
     /// What this pass has done to the target.
     pub effect: Effect,
     /// What the calls of its key have left, where the step on it failed.
-    pub left: Effect,
+    pub left: Left,
     /// Whether a fact could not be read: nothing follows from it.
     pub is_blind: bool,
     /// What it failed by.
@@ -135,7 +136,7 @@ pub fn reconcile(session: &mut Session, request: &ReconcileRequest) -> Result<Re
     for service in services(session, &request.services)? {
         let may_act = done.actions() < request.max_actions;
         // Each row answers for what it did itself.
-        (session.effect, session.left) = (Effect::None, Effect::None);
+        (session.effect, session.left) = (Effect::None, Left::Nothing);
         let row = refuse_after_signal()
             .map_err(while_choosing)
             .and_then(|()| Pass { request, may_act }.converge(session, &service))
@@ -187,7 +188,7 @@ impl Pass<'_> {
             why,
             report: None,
             effect: Effect::None,
-            left: Effect::None,
+            left: Left::Nothing,
             is_blind: false,
             failure: None,
         };

@@ -6,6 +6,7 @@ use super::transition::{Decided, Transition};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Outcome};
+use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::LedgerError;
@@ -51,25 +52,13 @@ pub fn stands(execution: &Execution) -> String {
 
 impl Effect {
     /// What the calls of a key have done to the target, as far as is recorded; none while nobody
-    /// knows. A failure that has drifted did not leave the target as it was.
+    /// knows.
     pub fn recorded_of(execution: &Execution) -> Option<Self> {
-        if execution.open_call().is_some() {
-            return None;
-        }
-        Some(match &execution.result {
-            Some(recorded) if recorded.result.scaled() => Self::Applied,
-            Some(recorded) if recorded.partly_applied || execution.drift => Self::Partial,
-            Some(_) | None => Self::None,
-        })
-    }
-
-    /// What the calls of a key have left that no answer about the key may deny: an outcome that
-    /// nobody knows, or a target that a failure has changed. A success leaves nothing of the kind.
-    pub fn left_by(execution: &Execution) -> Self {
-        match Self::recorded_of(execution) {
-            None => Self::Unknown,
-            Some(Self::Partial) => Self::Partial,
-            Some(Self::None | Self::Applied | Self::Unknown) => Self::None,
+        let is_success = execution.result.as_ref().is_some_and(|it| it.result.scaled());
+        match execution.left() {
+            Left::Unknown => None,
+            Left::Changed => Some(Self::Partial),
+            Left::Nothing => Some(if is_success { Self::Applied } else { Self::None }),
         }
     }
 }

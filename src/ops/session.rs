@@ -16,6 +16,7 @@ use crate::domain::scale::command::Context;
 use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::lease::Holder;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
@@ -91,7 +92,7 @@ pub struct Session {
     /// What this session has done to the target.
     pub effect: Effect,
     /// What the calls of the key that was loaded last have left: a later failure must not deny it.
-    pub left: Effect,
+    pub left: Left,
     pub(super) policy: PolicyCache,
     pub(super) lock_wait: Rc<LockWait>,
 }
@@ -110,7 +111,7 @@ impl Session {
             notices: Vec::new(),
             recorded: false,
             effect: Effect::None,
-            left: Effect::None,
+            left: Left::Nothing,
             policy: PolicyCache::EMPTY,
             lock_wait: Rc::default(),
         };
@@ -213,7 +214,7 @@ impl Session {
         let Some(execution) = read.find_execution(key)? else { return Ok(None) };
         let state = read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
         drop(read);
-        self.left = Effect::left_by(&execution);
+        self.left = execution.left();
         Ok(Some((state, execution)))
     }
 

@@ -7,7 +7,6 @@
 use super::error::OpError;
 use super::lock_wait::{write_about, write_to};
 use super::policy_cache::{PolicyCache, PolicyInTxn};
-use super::report::Effect;
 use super::session::{Notice, Session, actuator_in};
 use super::told;
 use crate::domain::id::{ExecutionKey, ServiceName};
@@ -17,6 +16,7 @@ use crate::domain::scale::decide::{Decision, Reply, decide};
 use crate::domain::scale::event::{Event, Stamped};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::invariant;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::policy::{Counted, RecentChanges};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
@@ -55,7 +55,7 @@ pub(super) struct Refused {
     pub(super) rejection: Box<Rejection>,
     pub(super) head: Option<Box<ServiceHead>>,
     /// What the calls of the key that it is about have left; none where it is about no key.
-    pub(super) left: Option<Effect>,
+    pub(super) left: Option<Left>,
     /// The row that it leaves, where it is of a kind that is kept.
     pub(super) kept: Option<Box<RefusalEvent>>,
 }
@@ -141,7 +141,7 @@ fn left_at(
     keys: &[ExecutionKey],
     state: &ServiceState,
     rejection: &Rejection,
-) -> Option<Effect> {
+) -> Option<Left> {
     let is_another = matches!(command, Command::Put(_))
         && matches!(
             rejection,
@@ -150,7 +150,7 @@ fn left_at(
                 | Rejection::LiveKey { .. }
         );
     let execution = keys.first().and_then(|key| state.executions.get(key))?;
-    Some(if is_another { Effect::None } else { Effect::left_by(execution) })
+    Some(if is_another { Left::Nothing } else { execution.left() })
 }
 
 /// How much was changed lately, where the policy in force looks at it and the command asks it.

@@ -2,6 +2,7 @@
 //! reading finds.
 
 use super::script::run;
+use scalectl::domain::scale::left::Left;
 
 #[test]
 fn a_failure_at_another_count_has_changed_the_target() {
@@ -148,4 +149,29 @@ fn a_broken_glass_is_reviewed_once_what_is_under_way_has_ended() {
          person ann\n fail a\n person bob\n review bg-1 : in_flight\n person ann\n wait 1m
          start a : done started\n lose a\n person bob\n review bg-1 : in_flight",
     );
+}
+
+/// What is under way is told by nobody, whatever an attempt before it has left.
+#[test]
+fn what_a_key_has_left_is_told_by_its_newest_result() {
+    let half = "put a 5\n start a\n fail a read=4";
+    let again = "wait 5s\n target 4\n bind\n start a";
+    for (script, left) in [
+        ("put a 5".to_owned(), Left::Nothing),
+        ("put a 5\n start a".to_owned(), Left::Unknown),
+        ("put a 5\n start a\n lose a".to_owned(), Left::Unknown),
+        ("put a 5\n start a\n fail a".to_owned(), Left::Nothing),
+        (half.to_owned(), Left::Changed),
+        (format!("{half}\n abandon a"), Left::Changed),
+        (format!("{half}\n {again}"), Left::Unknown),
+        (format!("{half}\n {again}\n fail a"), Left::Changed),
+        (format!("{half}\n {again}\n ok a"), Left::Nothing),
+        ("put a 5\n start a\n lose a\n wait 60s\n settle a no\n late a".to_owned(), Left::Changed),
+        // A success that somebody has undone since was one.
+        ("put a 5\n start a\n ok a\n target 7\n observe a".to_owned(), Left::Nothing),
+    ] {
+        let mut world = run("", "");
+        script.lines().for_each(|line| drop(world.line(line.trim())));
+        assert_eq!(world.execution("a").left(), left, "{script}");
+    }
 }

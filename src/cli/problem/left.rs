@@ -7,13 +7,13 @@ use super::Problem;
 use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
 use crate::cli::view;
-use crate::ops::report::Effect;
+use crate::domain::scale::left::Left;
 
 impl Problem {
     /// The same, with what the calls of the key have left. Whoever has typed a wrong line, may
     /// not ask, or is to wait for somebody else has asked nothing of the target.
     #[must_use]
-    pub(in crate::cli) fn with_left(self, left: Effect) -> Self {
+    pub(in crate::cli) fn with_left(self, left: Left) -> Self {
         let is_about_it = match self.exit {
             Exit::Usage | Exit::Held | Exit::Denied | Exit::LedgerUnusable | Exit::Internal => {
                 false
@@ -38,7 +38,8 @@ impl Problem {
             | Exit::Terminated => true,
         };
         let is_silent = self.applied == Applied::No;
-        let applied = if is_about_it && is_silent { view::applied(left) } else { self.applied };
+        let applied =
+            if is_about_it && is_silent { view::applied_of_left(left) } else { self.applied };
         Self { applied, exit: self.exit.after(applied), ..self }
     }
 }

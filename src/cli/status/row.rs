@@ -232,8 +232,7 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
 
 /// What a person must look at although the state alone does not say so.
 fn odd_need(execution: &Execution, name: &str) -> Option<String> {
-    let is_failure = execution.result.as_ref().is_some_and(|recorded| !recorded.result.scaled());
-    if execution.drift && is_failure {
+    if execution.failed_and_changed() {
         return Some(format!("{name} (failed, and the target is not as it was)"));
     }
     execution.rollback_required.then(|| format!("{name} ({})", view::ROLLBACK))

@@ -19,6 +19,7 @@ pub mod identity;
 pub mod intent;
 pub mod invariant;
 pub mod lease;
+pub mod left;
 mod life;
 pub mod observation;
 pub mod owners;

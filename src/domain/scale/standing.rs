@@ -1,6 +1,6 @@
 //! Where a key stands: which exit a step on it has (design, ruling 5).
 
-use super::execution::{Execution, FailureCause, Outcome, Phase};
+use super::execution::{Execution, Outcome, Phase};
 use super::gates::check_unit;
 use super::rejection::Class;
 use super::service::Registration;
@@ -50,8 +50,9 @@ pub fn of_step(execution: &Execution) -> Option<Class> {
         Phase::Failed { .. } => Some(Class::RetryLater),
         // A failure that left the target changed, in part or by a late success, is not `failed`:
         // that promises that nothing has changed.
-        Phase::Verified { cause: Some(_) } if execution.drift => Some(Class::Diverged),
-        Phase::Verified { cause: Some(FailureCause::Mismatch) } => Some(Class::Diverged),
+        Phase::Verified { cause: Some(_) } if execution.failed_and_changed() => {
+            Some(Class::Diverged)
+        }
         Phase::Verified { cause: Some(_) } => Some(Class::Failed),
         Phase::Rejected => Some(Class::Denied),
         Phase::Withdrawn | Phase::Superseded { .. } => Some(Class::Conflict),
