@@ -17,6 +17,7 @@ use crate::domain::scale::command::{
 use crate::domain::scale::consent::Incident;
 use crate::domain::scale::decide::decide;
 use crate::domain::scale::gates::fresh_count;
+use crate::domain::scale::glass::above_max;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
@@ -160,8 +161,7 @@ fn asked(
     head: &ServiceHead,
     now: Timestamp,
 ) -> Authorize {
-    let registration = head.registration.as_ref();
-    let is_above = registration.is_some_and(|it| ask.desired > it.max_replicas);
+    let is_above = above_max(head, ask.desired).is_some();
     Authorize {
         service: ask.service.clone(),
         authorization_id: id.clone(),

@@ -12,6 +12,7 @@ mod changed;
 mod crash;
 mod current;
 mod gates;
+mod glass;
 mod golden;
 mod identity;
 mod leases;

@@ -15,8 +15,8 @@ use crate::cli::output::Out;
 use crate::cli::problem::Problem;
 use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas, ServiceName};
 use crate::domain::scale::command::PutIntent;
+use crate::domain::scale::glass::{OtherStep, above_max, check_belief, check_step, known_count};
 use crate::domain::scale::result::Detail;
-use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::ServiceHead;
 use crate::ops::breaking::{Breaking, GlassRequest};
 use crate::ops::wait::refuse_after_signal;
@@ -54,8 +54,8 @@ pub(super) fn broken(
     // Before anything is read: who cannot answer is asked nothing, and nothing is written.
     check_bounds(&request, &head, app)?;
     check_answerable(args, &head, app)?;
-    let confirmed =
-        as_it_stands(&put.service, app).and_then(|head| confirm(args, &request, &head, app, out));
+    let confirmed = as_it_stands(&put.service, app)
+        .and_then(|head| confirm(args, &request, put.expect_count, &head, app, out));
     // The same line may run twice at once: what the other has put and carried out is no premise
     // that has moved.
     if confirmed.is_err() && is_keyed && app.session()?.knows(put.key())? {
@@ -162,41 +162,29 @@ fn under(
     put: PutIntent,
     app: &mut App,
 ) -> Result<Glazed, Fault> {
-    let is_known = app.session()?.knows(put.key())?;
-    let given = head.authorizations.get(&id).and_then(|it| it.authorization.current);
-    let current = head.binding.as_ref().and_then(Binding::known_replicas);
-    let put = PutIntent { authorization: Some(id), ..put };
-    match (given, current) {
-        (Some(expected), Some(actual))
-            if expected != actual
-                && actual != put.desired()
-                && put.expect_count.is_none()
-                && !is_known =>
-        {
-            let mut line = app.problem_context().line;
-            line.extend(["--current-replicas".to_owned(), actual.to_string()]);
-            let (id, desired) =
-                (put.authorization.as_ref().map_or("", AuthorizationId::as_str), put.desired());
-            let what =
-                format!("{id} was confirmed for {expected} → {desired}, and {actual} run now");
-            Err(Problem::new("premise_moved", Exit::Conflict, what)
-                .values(expected.get(), actual.get())
-                .hint("if the step from there is meant as well, say so")
-                .run(line)
-                .into())
-        }
-        _ => Ok((put, None)),
+    // A wish that is recorded already has taken its step.
+    if !app.session()?.knows(put.key())?
+        && let Err(OtherStep { confirmed, actual }) = check_step(head, &id, &put)
+    {
+        let mut line = app.problem_context().line;
+        line.extend(["--current-replicas".to_owned(), actual.to_string()]);
+        let desired = put.desired();
+        let what = format!("{id} was confirmed for {confirmed} → {desired}, and {actual} run now");
+        return Err(Problem::new("premise_moved", Exit::Conflict, what)
+            .values(confirmed.get(), actual.get())
+            .hint("if the step from there is meant as well, say so")
+            .run(line)
+            .into());
     }
+    Ok((PutIntent { authorization: Some(id), ..put }, None))
 }
 
-/// A bound is never passed: it is raised on purpose, or the count is another.
+/// Says how a count above the upper bound is meant, where its line has not said so.
 fn check_bounds(request: &GlassRequest, head: &ServiceHead, app: &App) -> Result<(), Fault> {
-    let Some(registration) = &head.registration else {
+    let Some(registration) = above_max(head, request.desired).filter(|_| !request.raises_max)
+    else {
         return Ok(());
     };
-    if request.desired <= registration.max_replicas || request.raises_max {
-        return Ok(());
-    }
     let text = format!(
         "{} is above max {} of {} (registration {})",
         request.desired, registration.max_replicas, request.service, registration.unit_revision
@@ -215,24 +203,13 @@ fn check_bounds(request: &GlassRequest, head: &ServiceHead, app: &App) -> Result
 fn confirm(
     args: &ScaleArgs,
     request: &GlassRequest,
+    believed: Option<Replicas>,
     head: &ServiceHead,
     app: &App,
     out: &mut Out,
 ) -> Result<(), Fault> {
-    let current = head.binding.as_ref().and_then(Binding::known_replicas);
     if args.glass.yes {
-        let believed = args.put.current_replicas;
-        return match (believed, current.map(Replicas::get)) {
-            (Some(believed), Some(current)) if believed != current => {
-                Err(crate::domain::scale::rejection::Rejection::PremiseMoved {
-                    service: request.service.clone(),
-                    expected: Replicas::new(believed).unwrap_or(Replicas::MAX),
-                    actual: Replicas::new(current).unwrap_or(Replicas::MAX),
-                }
-                .into())
-            }
-            _ => Ok(()),
-        };
+        return Ok(check_belief(head, &request.service, believed)?);
     }
     for line in told(request, head, app) {
         out.progress(&line);
@@ -278,8 +255,7 @@ fn check_answerable(args: &ScaleArgs, head: &ServiceHead, app: &App) -> Result<(
     if args.glass.yes || is_terminal {
         return Ok(());
     }
-    let current = head.binding.as_ref().and_then(Binding::known_replicas);
-    let believed = current.map_or_else(|| "N".to_owned(), |count| count.to_string());
+    let believed = known_count(head).map_or_else(|| "N".to_owned(), |count| count.to_string());
     let mut line = app.problem_context().line;
     line.extend(["--yes".to_owned(), "--current-replicas".to_owned(), believed]);
     let what = "a broken glass asks for a confirmation, and there is no terminal";
@@ -293,11 +269,7 @@ fn check_answerable(args: &ScaleArgs, head: &ServiceHead, app: &App) -> Result<(
 fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
     let ledger = app.problem_context().ledger.unwrap_or_default();
     let mut lines = vec![format!("BREAK GLASS on ledger {ledger}")];
-    let from = head
-        .binding
-        .as_ref()
-        .and_then(Binding::known_replicas)
-        .map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let from = known_count(head).map_or_else(|| "?".to_owned(), |count| count.to_string());
     if let (Some(registration), Some(binding)) = (&head.registration, &head.binding) {
         lines.push(format!(
             "  {} ({}/{}, uid {})   {from} → {}",
@@ -307,7 +279,7 @@ fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
             binding.target_uid,
             request.desired
         ));
-        if request.raises_max && request.desired > registration.max_replicas {
+        if request.raises_max && above_max(head, request.desired).is_some() {
             lines.push(format!(
                 "  registers     max {} → {} (stays until changed)",
                 registration.max_replicas, request.desired

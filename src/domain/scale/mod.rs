@@ -15,6 +15,7 @@ pub mod event;
 pub mod execution;
 mod fold;
 pub mod gates;
+pub mod glass;
 pub mod identity;
 pub mod intent;
 pub mod invariant;
