@@ -1,8 +1,5 @@
 //! Words of a line that several verbs take apart in the same way.
 
-use clap::ArgMatches;
-use clap::parser::ValueSource;
-
 use super::fault::Fault;
 use super::problem::Problem;
 use crate::domain::scale::service::LASTS_MAX;
@@ -73,13 +70,6 @@ fn looks_like_a_date(word: &str) -> bool {
 
 /// The furthest end that a person may set: a month. What lasts longer is a setting.
 const UNTIL_MAX: DurationMs = DurationMs::from_secs(31 * 86_400);
-
-/// Whether a line says nothing that only a new wish can have: it may then go on with an older one.
-pub(super) fn may_resume(matches: &ArgMatches) -> bool {
-    ["valid_for", "queue", "supersede", "rolls_back"]
-        .iter()
-        .all(|flag| matches.value_source(flag) != Some(ValueSource::CommandLine))
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::app::App;
 use super::approval::known_as;
-use super::args::may_resume;
 use super::fault::Fault;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
@@ -44,7 +43,7 @@ struct ExplainArgs {
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = ExplainArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.what.contains('=') {
-        return plan::of_plain_wish(app, &args.what, args.wish, may_resume(matches), None);
+        return plan::of_plain_wish(app, &args.what, args.wish, None);
     }
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,

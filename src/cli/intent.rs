@@ -165,7 +165,7 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
         let service = args.service.clone().expect("BUG: clap requires it without --file");
         let replicas = args.replicas.expect("BUG: clap requires it without --file");
         app.wish = Some(format!("{service}={replicas}"));
-        put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?.0
+        put_of_flags(&service, replicas, &args.wish, app, args.dry_run)?
     };
     let put = args.wish.undoing(put, app)?;
     let is_keyless = args.file.is_none() && args.wish.key.is_none();
@@ -181,14 +181,14 @@ fn put(args: &PutArgs, app: &mut App) -> Outcome {
     Ok(answer)
 }
 
-/// The wish that flags name, and whether its key came from the caller.
+/// The wish that flags name.
 pub(super) fn put_of_flags(
     service: &ServiceName,
     replicas: u64,
     wish: &WishArgs,
     app: &App,
     dry_run: bool,
-) -> Result<(PutIntent, bool), Fault> {
+) -> Result<PutIntent, Fault> {
     let usage = |code, text: String| Fault::usage(code, text);
     let replicas =
         Replicas::new(replicas).map_err(|error| usage("invalid_replicas", error.to_string()))?;
@@ -220,7 +220,7 @@ pub(super) fn put_of_flags(
             .map_err(|error| usage("invalid_replicas", error.to_string()))?,
         ..PutIntent::new(service.clone(), form)
     };
-    Ok((wish.applied_to(put), wish.key.is_some()))
+    Ok(wish.applied_to(put))
 }
 
 /// A key that is minted begins with the service's name, as far as there is room.

@@ -5,17 +5,16 @@ use clap::{ArgMatches, FromArgMatches as _, Subcommand};
 use super::app::App;
 use super::args::{until, wait};
 use super::hold::{Why, told};
-use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::Out;
 use super::scale::{answer_of, wish_of};
+use super::wish::WishArgs;
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::time::DurationMs;
 use crate::ops::carry::CarryOptions;
 use crate::ops::lay::override_clear;
-use crate::ops::resume::Wished;
 use crate::ops::scale::{ScaleRequest, Wait, scale};
 
 pub(super) const NOUN: Noun = Noun {
@@ -68,22 +67,21 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 }
 
 fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
-    let (service, replicas) = wish_of(&args.wish)?;
-    let (put, _) = put_of_flags(&service, replicas, &args.put, app, false)?;
-    let put = args.put.undoing(put, app)?;
-    let until = until(&args.until, app.session()?.now())?;
-    let put = PutIntent {
-        source: WishSource::Override,
-        pin_until: Some(until),
-        // What waits for a colleague pins nothing meanwhile.
-        approve_within: None,
-        ..put
-    };
+    let wish = wish_of(&args.wish)?;
     app.wish = Some(args.wish.clone());
-    super::install_signals()?;
+    let wished = args.put.wished(&wish, app, |app, put| {
+        let pinned = PutIntent {
+            source: WishSource::Override,
+            pin_until: Some(until(&args.until, app.session()?.now())?),
+            // What waits for a colleague pins nothing meanwhile.
+            approve_within: None,
+            ..put
+        };
+        Ok((pinned, None))
+    })?;
+    let until = wished.put.pin_until.expect("BUG: an override has an end");
     let request = ScaleRequest {
-        // An override is said anew, also where the count is so already.
-        wished: Wished { put, breaking: None, is_keyed: true, may_resume: false },
+        wished,
         wait: Wait::Verified,
         timeout: args.timeout,
         wait_approval: false,
@@ -97,5 +95,5 @@ fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
     };
     let scaled = scale(app.session()?, request, &mut |line| out.progress(&format!("  {line}")))?;
     Ok(answer_of(app, &scaled, Wait::Verified, &args.wish)
-        .line(format!("  {service} is pinned until {until}")))
+        .line(format!("  {} is pinned until {until}", wish.0)))
 }

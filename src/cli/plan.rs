@@ -4,15 +4,14 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::args::may_resume;
 use super::exit::Exit;
 use super::fault::Fault;
-use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
+use super::wish::{Glazed, WishArgs};
 use super::{unwell, view};
 use crate::domain::id::ControllerId;
 use crate::domain::scale::command::PutIntent;
@@ -21,11 +20,9 @@ use crate::domain::scale::execution::Phase;
 use crate::domain::scale::gates::{Reports, Verdict, fresh_count};
 use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::time::Timestamp;
-use crate::ops::breaking::Breaking;
 use crate::ops::foretell::{Foretold, Next};
 use crate::ops::plan::{Before, Plan, plan};
 use crate::ops::report::Report;
-use crate::ops::resume::Wished;
 
 pub(super) const NOUN: Noun = Noun {
     name: "plan",
@@ -50,7 +47,7 @@ struct PlanArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = PlanArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    of_plain_wish(app, &args.wish, args.put, may_resume(matches), args.controller.as_ref())
+    of_plain_wish(app, &args.wish, args.put, args.controller.as_ref())
 }
 
 /// The plan of a wish that breaks no glass: `plan web=5` and `explain web=5`.
@@ -58,22 +55,20 @@ pub(super) fn of_plain_wish(
     app: &mut App,
     wish: &str,
     put: WishArgs,
-    may_resume: bool,
     controller: Option<&ControllerId>,
 ) -> Outcome {
-    of_wish(app, wish, put, may_resume, controller, |_, put| Ok((put, None)))
+    of_wish(app, wish, put, controller, |_, put| Ok((put, None)))
 }
 
-/// The plan of a wish. It needs no reason; `glass` says what is broken for it.
+/// The plan of a wish. It needs no reason; `glaze` says what is broken for it.
 pub(super) fn of_wish(
     app: &mut App,
     wish: &str,
     mut put: WishArgs,
-    may_resume: bool,
     controller: Option<&ControllerId>,
-    glass: impl FnOnce(&mut App, PutIntent) -> Result<(PutIntent, Option<Breaking>), Fault>,
+    glaze: impl FnOnce(&mut App, PutIntent) -> Result<Glazed, Fault>,
 ) -> Outcome {
-    let (service, replicas) = wish_of(wish)?;
+    let wish = wish_of(wish)?;
     if put.reason.is_none() && app.environment.text("SCALECTL_REASON").is_none() {
         // Of a wish that is recorded already, the plan is about that one.
         let known = put.key.as_deref().and_then(|word| word.parse().ok());
@@ -84,14 +79,10 @@ pub(super) fn of_wish(
         let reason = known.map(|known| known.intent.wish.reason.as_str().to_owned());
         put.reason = Some(reason.unwrap_or_else(|| "plan".to_owned()));
     }
-    let (wish, is_keyed) = put_of_flags(&service, replicas, &put, app, false)?;
-    let put = put.undoing(wish, app)?;
-    super::install_signals()?;
-    let (put, breaking) = glass(app, put)?;
-    let may_resume = may_resume && put.authorization.is_none();
+    let wished = put.wished(&wish, app, glaze)?;
     let now = app.session()?.now();
-    let wished = Wished { put, breaking, is_keyed, may_resume };
     let plan = plan(app.session()?, wished, controller)?;
+    let (service, replicas) = wish;
     Ok(answer(app, &format!("{service}={replicas}"), &plan, now))
 }
 

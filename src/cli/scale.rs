@@ -5,13 +5,13 @@ mod glass;
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
-use super::args::{may_resume, wait, whole_number};
+use super::args::{wait, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
-use super::intent::{WishArgs, put_of_flags};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
+use super::wish::WishArgs;
 use super::{plan, view};
 use crate::domain::id::{ControllerId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::execution::Phase;
@@ -20,7 +20,6 @@ use crate::domain::time::DurationMs;
 use crate::ops::OpError;
 use crate::ops::carry::CarryOptions;
 use crate::ops::report::{Effect, Report};
-use crate::ops::resume::Wished;
 use crate::ops::scale::{Readiness, ScaleRequest, Scaled, Wait, scale};
 
 pub(super) const NOUN: Noun = Noun {
@@ -100,25 +99,16 @@ fn how_to_wish(word: &str) -> String {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     if args.dry_run {
-        let args_key = args.put.key.clone();
-        return plan::of_wish(
-            app,
-            &args.wish,
-            args.put,
-            may_resume(matches),
-            args.controller.as_ref(),
-            |app, put| glass::supposed(&args.glass, args_key.is_some(), put, app),
-        );
+        let put = args.put.clone();
+        return plan::of_wish(app, &args.wish, put, args.controller.as_ref(), |app, put| {
+            glass::supposed(&args, put, app)
+        });
     }
-    let (service, replicas) = wish_of(&args.wish)?;
-    let (put, is_keyed) = put_of_flags(&service, replicas, &args.put, app, false)?;
-    let put = args.put.undoing(put, app)?;
+    let wish = wish_of(&args.wish)?;
     app.wish = Some(args.wish.clone());
-    super::install_signals()?;
-    let (put, breaking) = glass::broken(&args, put, app, out)?;
-    let may_resume = may_resume(matches) && put.authorization.is_none();
+    let wished = args.put.wished(&wish, app, |app, put| glass::broken(&args, put, app, out))?;
     let request = ScaleRequest {
-        wished: Wished { put, breaking, is_keyed, may_resume },
+        wished,
         wait: match args.wait {
             WaitWord::Applied => Wait::Applied,
             WaitWord::Verified => Wait::Verified,

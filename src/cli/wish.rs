@@ -1,15 +1,19 @@
 //! The flags of a wish: `intent put`, `scale` and `plan` take the same.
 //!
-//! Only names them; `intent` makes a wish of them.
+//! Names them, and makes the one wish of a line of them; `intent` makes its record.
 
 use clap::Args;
 
 use super::app::App;
 use super::args::{up_to, wait, whole_number};
 use super::fault::Fault;
+use super::intent::put_of_flags;
+use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::consent::APPROVE_WITHIN_MAX;
 use crate::domain::time::DurationMs;
+use crate::ops::breaking::Breaking;
+use crate::ops::resume::{Again, Wished};
 
 /// What of a wish comes from flags; `scale` and `plan` take the same.
 #[derive(Debug, Clone, Args)]
@@ -65,7 +69,49 @@ fn approve_within(text: &str) -> Result<DurationMs, String> {
 /// How long the fence of a wish lives where nobody says.
 pub(super) const VALID_FOR_DEFAULT: DurationMs = DurationMs::from_secs(3600);
 
+/// A wish, and the glass that is broken for it.
+pub(super) type Glazed = (PutIntent, Option<Breaking>);
+
 impl WishArgs {
+    /// The wish of a line `NAME=N`: the one place for every line that goes on to its target.
+    /// `glaze` says what is broken for it, or what else the line says.
+    pub(super) fn wished(
+        &self,
+        (service, replicas): &(ServiceName, u64),
+        app: &mut App,
+        glaze: impl FnOnce(&mut App, PutIntent) -> Result<Glazed, Fault>,
+    ) -> Result<Wished, Fault> {
+        let put = put_of_flags(service, *replicas, self, app, false)?;
+        let put = self.undoing(put, app)?;
+        super::install_signals()?;
+        let (put, breaking) = glaze(app, put)?;
+        let again = self.again(&put);
+        Ok(Wished { put, breaking, again })
+    }
+
+    /// The key of a wish, where the caller has named it.
+    pub(super) fn own_key(&self, put: &PutIntent) -> Option<ExecutionKey> {
+        self.key.is_some().then(|| put.key().clone())
+    }
+
+    /// What the same line again is. What only a new wish can have is not said of an older one.
+    fn again(&self, put: &PutIntent) -> Again {
+        let is_new = put.authorization.is_some()
+            || self.valid_for.is_some()
+            || self.queue
+            || self.supersede
+            || self.rolls_back.is_some();
+        if self.key.is_some() {
+            Again::Same
+        } else if put.pin_until.is_some() {
+            Again::Anew
+        } else if is_new {
+            Again::Another
+        } else {
+            Again::GoesOn
+        }
+    }
+
     /// What of a wish the flags say beside its form: the one place, for flags and records alike.
     pub(super) fn applied_to(&self, put: PutIntent) -> PutIntent {
         PutIntent {
@@ -115,5 +161,60 @@ impl WishArgs {
         ]
         .into_iter()
         .find_map(|(is_said, flag)| is_said.then_some(flag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::domain::id::Replicas;
+    use crate::domain::scale::command::PutForm;
+    use crate::domain::scale::intent::{Reason, RetryAsked};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        put: WishArgs,
+    }
+
+    fn wish() -> PutIntent {
+        let form = PutForm::Flags {
+            replicas: Replicas::from(3),
+            reason: Reason::cut("a test"),
+            retry: RetryAsked::default(),
+            key: "k".parse().expect("a key"),
+            fence: None,
+            valid_for: VALID_FOR_DEFAULT,
+        };
+        PutIntent::new("web".parse().expect("a service"), form)
+    }
+
+    #[test]
+    fn what_only_a_new_wish_can_have_is_not_said_of_an_older_one() {
+        let under_a_glass =
+            PutIntent { authorization: Some("bg-1".parse().expect("an id")), ..wish() };
+        let pinned = PutIntent { pin_until: Some(crate::domain::time::Timestamp::MAX), ..wish() };
+        for (flags, put, again) in [
+            ("", wish(), Again::GoesOn),
+            ("--reason why --max-attempts 2 --expect-revision 3", wish(), Again::GoesOn),
+            ("--override-cooldown --attest not-drained", wish(), Again::GoesOn),
+            ("--queue", wish(), Again::Another),
+            ("--supersede", wish(), Again::Another),
+            ("--valid-for 1h", wish(), Again::Another),
+            ("--rolls-back k0", wish(), Again::Another),
+            ("", under_a_glass.clone(), Again::Another),
+            ("", pinned.clone(), Again::Anew),
+            ("--queue", pinned.clone(), Again::Anew),
+            ("--key k", wish(), Again::Same),
+            ("--key k --queue", under_a_glass, Again::Same),
+            ("--key k", pinned, Again::Same),
+        ] {
+            let words = std::iter::once("scalectl").chain(flags.split_whitespace());
+            let line = Line::try_parse_from(words).expect("flags of a wish");
+            assert_eq!(line.put.again(&put), again, "{flags}");
+            assert_eq!(line.put.own_key(&put).is_some(), again == Again::Same, "{flags}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::error::OpError;
 use super::foretell::{Foretold, Next};
 use super::intent_put::with_ledger_facts;
 use super::read::Read;
-use super::resume::{Wished, is_there, may_act};
+use super::resume::{Again, Wished, is_there, may_act};
 use super::session::Session;
 use super::told;
 use crate::domain::id::{ControllerId, ExecutionKey};
@@ -49,9 +49,8 @@ pub fn plan(
     controller: Option<&ControllerId>,
 ) -> Result<Plan, OpError> {
     session.refuse_unwritable()?;
-    let Wished { put, breaking, is_keyed, may_resume } = wished;
-    let key = put.key().clone();
-    let service = put.service.clone();
+    let Wished { put, breaking, again } = wished;
+    let (key, service) = (put.key().clone(), put.service.clone());
     let read = session.ledger.read()?;
     let keys: Vec<_> = std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
     let mut state = read.service_state(&service, &keys)?;
@@ -68,8 +67,7 @@ pub fn plan(
         (Some(Ok(())) | None, _) => None,
     };
     if before.is_none()
-        && !is_keyed
-        && may_resume
+        && again == Again::GoesOn
         && let Some(own) = session.resumable(&state, &put)?
         && let Some(own) = state.executions.get(&own)
     {
@@ -78,7 +76,7 @@ pub fn plan(
     }
     if before.is_none() && state.head.registration.is_some() {
         match session.read_now(state)? {
-            Read::Fresh(fresh) if !is_keyed && is_there(&fresh, &put) => {
+            Read::Fresh(fresh) if again.needs_a_change() && is_there(&fresh, &put) => {
                 state = fresh;
                 before = Some(Before::There);
             }

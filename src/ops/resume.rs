@@ -15,16 +15,39 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::standing::stranded;
 use crate::domain::scale::state::ServiceState;
 
+/// What a line is when it is run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// The same wish: its key is the caller's.
+    Same,
+    /// One that goes on with an unfinished wish of the caller's own, and is none where the target
+    /// is as wished already.
+    GoesOn,
+    /// Another wish, because it says what only a new one can have; none where the target is as
+    /// wished already.
+    Another,
+    /// Another wish, also where the target is as wished already: it pins the count.
+    Anew,
+}
+
+impl Again {
+    /// Whether nothing is wished where the target is so already.
+    pub(super) const fn needs_a_change(self) -> bool {
+        match self {
+            Self::GoesOn | Self::Another => true,
+            Self::Same | Self::Anew => false,
+        }
+    }
+}
+
 /// A wish from flags, and what its line says of wishes before it.
 pub struct Wished {
     /// The wish. Its premise is fixed at the start.
     pub put: PutIntent,
     /// The glass that is broken for it, with it.
     pub breaking: Option<Breaking>,
-    /// Whether the key came from the caller: without one, a wish of the same count is resumed.
-    pub is_keyed: bool,
-    /// Whether the line leaves all to an earlier wish that can only be said of a new one.
-    pub may_resume: bool,
+    /// What its line is when it is run again.
+    pub again: Again,
 }
 
 /// Whether the target, as it was just read and recorded in `state`, is as wished, and nothing under
@@ -64,6 +87,14 @@ pub(super) fn may_act(
 }
 
 impl Session {
+    /// Whether a line says again what is recorded under its key.
+    pub(super) fn is_said_again(&mut self, put: &PutIntent, again: Again) -> Result<bool, OpError> {
+        match again {
+            Again::Same => self.knows(put.key()),
+            Again::GoesOn | Again::Another | Again::Anew => Ok(false),
+        }
+    }
+
     /// The caller's own wish that the same line goes on with: the wanted one, unfinished, of the
     /// same count and the same premise, unless it has come to where it cannot go on any more.
     pub(super) fn resumable(

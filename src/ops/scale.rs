@@ -11,7 +11,7 @@ use super::intent_put::put_under;
 use super::outwait::{Ends, ends_of, kind_of, remaining};
 use super::recover::recover;
 use super::report::{Effect, Report, stands};
-use super::resume::{Wished, is_there, may_act};
+use super::resume::{Again, Wished, is_there, may_act};
 use super::session::Session;
 use super::wait::{Teller, is_within, pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
@@ -109,14 +109,11 @@ impl Run<'_> {
     /// Puts the wish and waits for the known end of what refuses it. The premise is fixed before
     /// anything is read: whatever moves after that is a conflict.
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
-        let Wished { mut put, breaking, is_keyed, may_resume } = request;
-        let key = put.key().clone();
-        let known = is_keyed && self.session.knows(&key)?;
-        if !known {
+        let Wished { mut put, breaking, again } = request;
+        if !self.session.is_said_again(&put, again)? {
             let state = self.session.load_service(&put.service)?;
             may_act(&state, self.options.controller.as_ref())?;
-            if !is_keyed
-                && may_resume
+            if again == Again::GoesOn
                 && let Some(own) = self.session.resumable(&state, &put)?
             {
                 return Ok(Put::Key(own));
@@ -128,7 +125,7 @@ impl Run<'_> {
         let mut first = None;
         loop {
             refuse_after_signal()?;
-            match self.put_once(&put, breaking.as_ref(), is_keyed, &mut first) {
+            match self.put_once(&put, breaking.as_ref(), again, &mut first) {
                 Ok(put) => return Ok(put),
                 Err(error) => self.outwait(error)?,
             }
@@ -140,20 +137,20 @@ impl Run<'_> {
         &mut self,
         put: &PutIntent,
         breaking: Option<&Breaking>,
-        is_keyed: bool,
+        again: Again,
         first: &mut Option<Replicas>,
     ) -> Result<Put, OpError> {
         // The same line may run twice at once, and the other one has put it by now.
-        let known = is_keyed && self.session.knows(put.key())?;
+        let known = self.session.is_said_again(put, again)?;
         if !known && let Some((reading, state)) = self.session.refresh_binding(&put.service)? {
             let expected = *first.get_or_insert(reading.replicas);
             // What a queued wish waits behind may move the count.
             let has_moved = expected != reading.replicas && !put.queue;
-            if has_moved && !(is_keyed && self.session.knows(put.key())?) {
+            if has_moved && !self.session.is_said_again(put, again)? {
                 let (service, actual) = (put.service.clone(), reading.replicas);
                 return Err(Rejection::PremiseMoved { service, expected, actual }.into());
             }
-            if !is_keyed && is_there(&state, put) {
+            if again.needs_a_change() && is_there(&state, put) {
                 return Ok(Put::There(Box::new(state.head)));
             }
         }

@@ -214,7 +214,7 @@ fn put(
         let what = "a batch does not take --rolls-back: it names another key than that of the line";
         return Err(Problem::usage("contradiction", what).hint("type that line by itself").into());
     }
-    let (put, _) = put_of_flags(service, replicas, wish, app, dry_run)?;
+    let put = put_of_flags(service, replicas, wish, app, dry_run)?;
     Ok(Order::Put(Box::new(put)))
 }
 

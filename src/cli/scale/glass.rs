@@ -13,7 +13,8 @@ use crate::cli::exit::Exit;
 use crate::cli::fault::Fault;
 use crate::cli::output::Out;
 use crate::cli::problem::Problem;
-use crate::domain::id::{AuthorizationId, InvalidIdentifier, Replicas, ServiceName};
+use crate::cli::wish::Glazed;
+use crate::domain::id::{AuthorizationId, ExecutionKey, InvalidIdentifier, Replicas, ServiceName};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::glass::{OtherStep, above_max, check_belief, check_step, known_count};
 use crate::domain::scale::result::Detail;
@@ -34,9 +35,6 @@ pub(super) struct ScaleGlass {
     yes: bool,
 }
 
-/// A wish, and the glass that is broken for it.
-type Glazed = (PutIntent, Option<Breaking>);
-
 /// The wish under the authorization that its line names or gives; as it is where it names none.
 /// Nothing is written yet: the glass breaks with the wish.
 pub(super) fn broken(
@@ -45,8 +43,7 @@ pub(super) fn broken(
     app: &mut App,
     out: &mut Out,
 ) -> Result<Glazed, Fault> {
-    let is_keyed = args.put.key.is_some();
-    let Some(request) = named(&args.glass, is_keyed, &put, app)? else {
+    let Some(request) = named(args, &put, app)? else {
         return under_given(args, put, app);
     };
     let session = app.session()?;
@@ -58,7 +55,7 @@ pub(super) fn broken(
         .and_then(|head| confirm(args, &request, put.expect_count, &head, app, out));
     // The same line may run twice at once: what the other has put and carried out is no premise
     // that has moved.
-    if confirmed.is_err() && is_keyed && app.session()?.knows(put.key())? {
+    if confirmed.is_err() && is_known(request.key.as_ref(), app)? {
         return under_given(args, put, app);
     }
     confirmed?;
@@ -66,14 +63,9 @@ pub(super) fn broken(
 }
 
 /// The same for a plan, which confirms nothing.
-pub(super) fn supposed(
-    args: &ScaleGlass,
-    is_keyed: bool,
-    put: PutIntent,
-    app: &mut App,
-) -> Result<Glazed, Fault> {
-    let Some(request) = named(args, is_keyed, &put, app)? else {
-        let Some(id) = args.given()? else { return Ok((put, None)) };
+pub(super) fn supposed(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
+    let Some(request) = named(args, &put, app)? else {
+        let Some(id) = args.glass.given()? else { return Ok((put, None)) };
         let head = app.session()?.peek(&put.service)?;
         return under(id, &head, put, app);
     };
@@ -110,12 +102,8 @@ impl ScaleGlass {
 
 /// The authorization that the line gives itself; none where it breaks no glass, names one that was
 /// given before, or is the same line again.
-fn named(
-    args: &ScaleGlass,
-    is_keyed: bool,
-    put: &PutIntent,
-    app: &mut App,
-) -> Result<Option<GlassRequest>, Fault> {
+fn named(line: &ScaleArgs, put: &PutIntent, app: &mut App) -> Result<Option<GlassRequest>, Fault> {
+    let args = &line.glass;
     let Some(word) = &args.break_glass else {
         let is_meant =
             args.glass.incident.is_some() || args.glass.raise_max || args.glass.sign.is_named();
@@ -131,7 +119,8 @@ fn named(
         return Ok(None);
     }
     // The same line again, with a key that is known, is no second broken glass.
-    if is_keyed && app.session()?.knows(put.key())? {
+    let key = line.put.own_key(put);
+    if is_known(key.as_ref(), app)? {
         return Ok(None);
     }
     Ok(Some(GlassRequest {
@@ -144,8 +133,16 @@ fn named(
         attests_not_drained: put.attest_not_drained,
         raises_max: args.glass.raise_max,
         sign_with: args.glass.sign.key(app),
-        key: is_keyed.then(|| put.key().clone()),
+        key,
     }))
+}
+
+/// Whether the key that the caller has named is known.
+fn is_known(key: Option<&ExecutionKey>, app: &mut App) -> Result<bool, Fault> {
+    match key {
+        Some(key) => Ok(app.session()?.knows(key)?),
+        None => Ok(false),
+    }
 }
 
 /// A wish under an authorization that was given before. Whoever gave it confirmed a step from one
