@@ -29,7 +29,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 29] = [
+const SHARED_STEPS: [&str; 30] = [
     "breaking",
     "administer",
     "ask",
@@ -56,6 +56,7 @@ const SHARED_STEPS: [&str; 29] = [
     "signing",
     "ssh_keygen",
     "stderr",
+    "tally",
     "told",
     "transition",
     "wait",

@@ -303,13 +303,13 @@ impl App {
             context.ledger = Some(format!("{}, {}", chosen.shown, chosen.why));
         }
         if let Some(session) = self.opened() {
-            context.recorded = match session.recorded {
+            context.recorded = match session.has_recorded() {
                 // Also of what a refusal leaves: its row may be there.
                 _ if session.ledger.is_poisoned() => Recorded::Unknown,
                 true => Recorded::Yes,
                 false => Recorded::No,
             };
-            context.applied = super::view::applied(session.effect);
+            context.applied = super::view::applied(session.effect());
         }
         context.told = self.provenance().ok().map(|by| (by.actor.to_string(), by.os_user));
         context.verb.clone_from(&self.verb);
@@ -350,7 +350,7 @@ impl App {
 
     /// The problem of a fault, told in this line's context.
     pub(crate) fn problem(&self, fault: Fault) -> Problem {
-        let left = self.opened().map_or(Left::Nothing, |session| session.left);
+        let left = self.opened().map_or(Left::Nothing, Session::left);
         self.problem_of(fault, left)
     }
 

@@ -24,12 +24,11 @@ use super::problem::Problem;
 use super::{lease, view};
 use crate::actuator::signals::{self, Signals};
 use crate::domain::count::counted;
-use crate::domain::scale::left::Left;
 use crate::domain::scale::standing;
 use crate::ledger::LedgerError;
-use crate::ops::OpError;
 use crate::ops::batch::{Done, batch};
 use crate::ops::report::Report;
+use crate::ops::{OpError, Turn};
 use input::Input;
 use line::{Line, Parser};
 use lines::Raw;
@@ -145,7 +144,7 @@ impl Run {
                 Some(fault) => self.failed(&line, fault, app),
                 None => match done.next() {
                     Some(done) => {
-                        let answer = self.answer(&line, done, app)?;
+                        let answer = self.answer(&line, done, app);
                         if has_failed {
                             self.tally.stop = Some(stop_of(answer.exit()));
                         }
@@ -167,8 +166,12 @@ impl Run {
         Ok(())
     }
 
-    /// Says which line is told of: hints are about it, and not about the batch.
-    fn turn_to(&self, line: &Line, app: &mut App) {
+    /// Says which line is told of, and what it has recorded: hints are about it, and not about the
+    /// batch, and what lines before it have recorded is theirs.
+    fn turn_to(&self, line: &Line, recorded: bool, app: &mut App) {
+        if let Ok(session) = app.session() {
+            session.begin(Turn::Line { recorded });
+        }
         app.verb = line.verb.iter().map(|word| (*word).to_owned()).collect();
         app.line = if line.argv.is_empty() {
             Vec::new()
@@ -178,15 +181,13 @@ impl Run {
         app.wish.clone_from(&line.wish);
     }
 
-    fn answer(&self, line: &Line, done: Done, app: &mut App) -> Result<Answer, Fault> {
+    fn answer(&self, line: &Line, done: Done, app: &mut App) -> Answer {
         let Done { command_id, outcome, notices } = done;
         let is_unknown = matches!(outcome, Err(OpError::Ledger(LedgerError::CommitUnknown { .. })));
         let is_recorded = outcome.as_ref().is_ok_and(|report| report.recorded);
-        // The answer of a line tells what this line has recorded.
-        app.session()?.recorded = is_recorded;
         let mut answer = match outcome {
             Ok(report) => {
-                self.turn_to(line, app);
+                self.turn_to(line, report.recorded, app);
                 let exit = exit_of(line.verb, &report);
                 self.numbered(line, view::answer(app, &report, exit))
             }
@@ -198,16 +199,11 @@ impl Run {
         for notice in notices {
             answer = answer.warning(notice.code, notice.text);
         }
-        Ok(answer)
+        answer
     }
 
     fn failed(&self, line: &Line, fault: Fault, app: &mut App) -> Answer {
-        self.turn_to(line, app);
-        // What lines before it have recorded is theirs.
-        if let Ok(session) = app.session() {
-            session.recorded = false;
-            session.left = Left::Nothing;
-        }
+        self.turn_to(line, false, app);
         let current = fault.head().and_then(view::current);
         let mut answer = Answer::failed(app.problem(fault));
         answer.current = current;

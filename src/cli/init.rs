@@ -36,7 +36,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let group = args.group.as_deref().map(|name| group_named(name, app)).transpose()?;
     let (session, _) = app.create(group)?;
     // The ledger is there, whatever fails from here on.
-    session.recorded = true;
+    session.note_recorded();
     let mut answer = Answer::ok().recorded(Recorded::Yes);
     answer.changed = true;
     let identity = session.ledger.identity().clone();

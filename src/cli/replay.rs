@@ -14,12 +14,11 @@ use super::table::{Cell, Column, Table};
 use super::{unwell, view};
 use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::left::Left;
 use crate::domain::time::DurationMs;
-use crate::ops::OpError;
 use crate::ops::recover::Replayed;
 use crate::ops::replay::{next_step, replay, replay_until, unfinished};
 use crate::ops::report::Effect;
+use crate::ops::{OpError, Turn};
 
 pub(super) const NOUN: Noun = Noun {
     name: "replay",
@@ -142,7 +141,7 @@ impl All {
         let key = execution.key().clone();
         let session = app.session()?;
         // Each row answers for what it did itself.
-        (session.effect, session.left) = (effect, Left::Nothing);
+        session.begin(Turn::Row { effect });
         let replayed = match deadline {
             None => replay(session, &key),
             Some(deadline) => {
@@ -154,7 +153,7 @@ impl All {
             Ok(replayed) => return Ok(Row::of(app, replayed)),
             Err(error) => error,
         };
-        let effect = session.effect;
+        let effect = session.effect();
         let ends = error.ends_all();
         let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
         let problem = app.problem(error.into());
@@ -217,7 +216,7 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
     }
     let recorded = match app.opened() {
         _ if all.is_unsure => Recorded::Unknown,
-        Some(session) if session.recorded => Recorded::Yes,
+        Some(session) if session.has_recorded() => Recorded::Yes,
         _ => Recorded::No,
     };
     Ok(answer_of(all, recorded))

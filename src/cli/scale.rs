@@ -142,7 +142,7 @@ fn with_waiting_wish(app: &mut App, fault: Fault, key: &ExecutionKey) -> Fault {
         Fault::Op(OpError::Interrupted { key: Some(own), .. }) => &own.clone(),
         Fault::Op(_) | Fault::Problem(_) => key,
     };
-    let has_put = app.opened().is_some_and(|session| session.recorded);
+    let has_put = app.opened().is_some_and(crate::ops::Session::has_recorded);
     let waiting = app.session().ok().filter(|_| has_put || was_interrupted);
     let waiting = waiting.and_then(|session| session.load(key).ok());
     let problem = app.problem(fault);

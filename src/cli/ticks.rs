@@ -95,7 +95,7 @@ const fn rank(exit: Exit) -> (u8, u8) {
 pub(super) fn recorded(app: &App) -> Recorded {
     match app.opened() {
         Some(session) if session.ledger.is_poisoned() => Recorded::Unknown,
-        Some(session) if session.recorded => Recorded::Yes,
+        Some(session) if session.has_recorded() => Recorded::Yes,
         Some(_) | None => Recorded::No,
     }
 }

@@ -166,7 +166,7 @@ pub(crate) const fn applied_of_left(left: Left) -> Applied {
 /// The answer of a verb on a key.
 pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     let execution = &report.execution;
-    let recorded = report.recorded || app.opened().is_some_and(|session| session.recorded);
+    let recorded = report.recorded || app.opened().is_some_and(crate::ops::Session::has_recorded);
     let mut out = match unwell::problem(app, report, exit) {
         Some(problem) => Answer::failed(problem),
         None => Answer::ending(exit),

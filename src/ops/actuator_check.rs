@@ -133,7 +133,7 @@ impl CheckPlan {
                 Err(said) => session.notice("not_left_as_found", said),
             }
         }
-        session.effect = rows.probe.effect;
+        session.note_effect(rows.probe.effect);
         run.map(|()| rows.into_report())
     }
 }

@@ -248,7 +248,7 @@ impl Session {
         }
         if is_written {
             let _committed = txn.commit().map_err(|error| (lines.len(), error))?;
-            self.recorded = true;
+            self.note_recorded();
         } else if lines.iter().any(|line| line.outcome.is_ok()) {
             drop(txn);
             self.ledger.confirm().map_err(|error| (lines.len(), error))?;

@@ -308,9 +308,7 @@ impl Session {
             return Report::replay(self, execution.key());
         };
         let effect = effect_of(execution, &made.end);
-        if effect != Effect::None {
-            self.effect = effect;
-        }
+        self.note_effect(effect);
         if !made.stderr.is_empty() {
             self.keep_stderr(call, &made.stderr);
         }

@@ -37,7 +37,7 @@ pub fn signers_put(
     let body = RegistryBody::SignersSet { signers, reason, decision };
     txn.append_registry(&Stamped { at, by, body })?;
     let _committed = txn.commit()?;
-    session.recorded = true;
+    session.note_recorded();
     Ok(true)
 }
 

@@ -3,9 +3,9 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `health`, `lock_wait`, `lost`, `outwait`, `read`, `recover`, `seal`, `signals`,
-//! `signing`, `ssh_keygen`, `transition`, `wait`) are used by the verbs; a verb does not call
-//! another, but for `scale` and `reconcile`, which are the ways through several.
+//! `call`, `carry`, `health`, `lock_wait`, `lost`, `outwait`, `read`, `recover`, `seal`,
+//! `signals`, `signing`, `ssh_keygen`, `tally`, `transition`, `wait`) are used by the verbs; a verb
+//! does not call another, but for `scale` and `reconcile`, which are the ways through several.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
 //! call's file on its host proves the end of the call.
@@ -33,6 +33,7 @@ pub mod signals;
 mod signing;
 mod ssh_keygen;
 mod stderr;
+mod tally;
 mod told;
 mod transition;
 pub(crate) mod wait;
@@ -83,3 +84,4 @@ pub use error::OpError;
 pub use ids::mint;
 pub use lock_wait::holder_of;
 pub use session::{Notice, Place, Session};
+pub use tally::Turn;

@@ -60,7 +60,7 @@ pub fn plan(
     let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {
         (Some(Err(rejection)), _) => Some(Before::Refused(Box::new(rejection))),
         (Some(Ok(())), Some(stored)) => {
-            session.left = stored.left();
+            session.note_left(stored.left());
             let foretold = session.foretell(&state, stored, &options)?;
             Some(Before::Known(Box::new(foretold)))
         }
@@ -71,7 +71,7 @@ pub fn plan(
         && let Some(own) = session.resumable(&state, &put)?
         && let Some(own) = state.executions.get(&own)
     {
-        session.left = own.left();
+        session.note_left(own.left());
         before = Some(Before::Resumed(Box::new(session.foretell(&state, own, &options)?)));
     }
     if before.is_none() && state.head.registration.is_some() {

@@ -18,6 +18,7 @@ use super::intent_put::intent_put;
 use super::recover::find_out;
 use super::report::{Effect, Report};
 use super::session::Session;
+use super::tally::Turn;
 use super::wait::refuse_after_signal;
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
@@ -136,7 +137,7 @@ pub fn reconcile(session: &mut Session, request: &ReconcileRequest) -> Result<Re
     for service in services(session, &request.services)? {
         let may_act = done.actions() < request.max_actions;
         // Each row answers for what it did itself.
-        (session.effect, session.left) = (Effect::None, Left::Nothing);
+        session.begin(Turn::Row { effect: Effect::None });
         let row = refuse_after_signal()
             .map_err(while_choosing)
             .and_then(|()| Pass { request, may_act }.converge(session, &service))
@@ -320,8 +321,8 @@ fn failed(
         action,
         why: error.to_string(),
         report: None,
-        effect: session.effect,
-        left: session.left,
+        effect: session.effect(),
+        left: session.left(),
         is_blind: false,
         failure: None,
     };

@@ -62,7 +62,7 @@ impl Run {
         key: &ExecutionKey,
     ) -> Result<(bool, Effect), OpError> {
         let mut recorded = false;
-        let mut effect = session.effect;
+        let mut effect = session.effect();
         let mut known = effect;
         for _ in 0..STEPS_MAX {
             let (_, execution) = session.load(key)?;
@@ -84,7 +84,8 @@ impl Run {
                 && let Some(settled) = Effect::recorded_of(&report.execution)
             {
                 // What this run had called, and could not tell, it has found out.
-                (effect, session.effect) = (settled, settled);
+                effect = settled;
+                session.note_settled(settled);
             }
             if !report.recorded {
                 break;

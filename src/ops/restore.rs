@@ -111,7 +111,7 @@ pub fn restore_in_place(
     reason: &Detail,
 ) -> Result<Report, OpError> {
     let mut report = raise(session, &Lost::default(), unseal, reason)?;
-    session.recorded = true;
+    session.note_recorded();
     report.heads = session.ledger.read()?.stream_heads()?;
     Ok(report)
 }

@@ -23,6 +23,6 @@ pub(super) fn seal(session: &mut Session, to: String, reason: &Detail) -> Result
         RegistryBody::LedgerSealed { to, heads, reason: reason.clone(), decision, opens: None };
     txn.append_registry(&Stamped { at, by, body })?;
     let _committed = txn.commit()?;
-    session.recorded = true;
+    session.note_recorded();
     Ok(())
 }

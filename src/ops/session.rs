@@ -10,13 +10,12 @@ use super::error::OpError;
 use super::ids::mint;
 use super::lock_wait::LockWait;
 use super::policy_cache::PolicyCache;
-use super::report::Effect;
+use super::tally::Tally;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
 use crate::domain::scale::command::Context;
 use crate::domain::scale::event::{Event, EventBody};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::lease::Holder;
-use crate::domain::scale::left::Left;
 use crate::domain::scale::policy::{Counted, PolicyAnswer, PolicyQuery};
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
@@ -87,12 +86,7 @@ pub struct Session {
     pub place: Place,
     /// What to say beside the answer.
     pub notices: Vec<Notice>,
-    /// Whether this session has recorded anything: a later refusal must not deny it.
-    pub recorded: bool,
-    /// What this session has done to the target.
-    pub effect: Effect,
-    /// What the calls of the key that was loaded last have left: a later failure must not deny it.
-    pub left: Left,
+    pub(super) tally: Tally,
     pub(super) policy: PolicyCache,
     pub(super) lock_wait: Rc<LockWait>,
 }
@@ -109,9 +103,7 @@ impl Session {
             by,
             place,
             notices: Vec::new(),
-            recorded: false,
-            effect: Effect::None,
-            left: Left::Nothing,
+            tally: Tally::default(),
             policy: PolicyCache::EMPTY,
             lock_wait: Rc::default(),
         };
@@ -214,7 +206,7 @@ impl Session {
         let Some(execution) = read.find_execution(key)? else { return Ok(None) };
         let state = read.service_state(&execution.intent.service, std::slice::from_ref(key))?;
         drop(read);
-        self.left = execution.left();
+        self.note_left(execution.left());
         Ok(Some((state, execution)))
     }
 

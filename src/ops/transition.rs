@@ -263,7 +263,7 @@ impl Session {
             }
             Ok(Decided { reply, events, state, evaluation, told }) => {
                 let committed = Some(txn.commit()?);
-                self.recorded = true;
+                self.note_recorded();
                 self.notices.extend(told);
                 Ok(Transition { reply, events, state, evaluation, committed })
             }
