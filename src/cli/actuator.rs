@@ -252,7 +252,7 @@ fn check(args: &CheckArgs, app: &mut App, out: &mut Out) -> Outcome {
     let exit = if failed == 0 { Exit::Ok } else { Exit::Failed };
     let is_broken = |check: &&Check| check.says == Checked::Failed;
     let mut answer = Answer::ending(exit)
-        .applied(super::view::applied(report.effect))
+        .applied(super::ending::applied(report.effect))
         .noun("checks", &report.checks)
         .table(table)
         .line(format!("{} checks, {failed} failed", report.checks.len()));

@@ -309,7 +309,7 @@ impl App {
                 true => Recorded::Yes,
                 false => Recorded::No,
             };
-            context.applied = super::view::applied(session.effect());
+            context.applied = super::ending::applied(session.effect());
         }
         context.told = self.provenance().ok().map(|by| (by.actor.to_string(), by.os_user));
         context.verb.clone_from(&self.verb);

@@ -112,7 +112,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 .hint("the call has ended; what became of it is found out by")
                 .run(context.command(&["replay", key.as_str()]));
             problem.recorded = Recorded::Unknown;
-            problem.applied = super::view::applied(effect);
+            problem.applied = super::ending::applied(effect);
             problem
         }
         OpError::Usage { code, message, hint } => {

@@ -10,6 +10,7 @@ mod args;
 mod bug;
 mod chosen;
 pub mod config;
+mod ending;
 mod fault;
 mod habits;
 mod mistyped;

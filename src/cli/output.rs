@@ -17,6 +17,7 @@ use super::problem::Problem;
 use super::table::{Look, Table};
 use crate::domain::id::LedgerId;
 
+mod end;
 mod last;
 
 /// The version of the answer's shape.
@@ -49,8 +50,8 @@ pub enum Recorded {
     Unknown,
 }
 
-/// Whether the target changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// Whether the target changed: from what is surest on, so that the most of many says the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applied {
     /// It did not.
@@ -58,10 +59,10 @@ pub enum Applied {
     No,
     /// It did.
     Yes,
-    /// Nobody knows.
-    Unknown,
     /// In part.
     Partial,
+    /// Nobody knows.
+    Unknown,
 }
 
 /// Which ledger answered.
@@ -226,28 +227,6 @@ impl Answer {
     pub fn warning(mut self, code: &'static str, message: impl Into<String>) -> Self {
         self.warnings.push(Warning { code, message: message.into() });
         self
-    }
-
-    /// How the command ends. What was done to the target has the last word.
-    pub fn exit(&self) -> Exit {
-        let exit = match &self.end {
-            End::Exit(exit) => *exit,
-            End::Problem(problem) => problem.exit,
-        };
-        exit.after(self.applied)
-    }
-
-    /// Whether the ledger changed.
-    pub const fn is_recorded(&self) -> Recorded {
-        self.recorded
-    }
-
-    /// The error, if it is one.
-    pub fn problem(&self) -> Option<&Problem> {
-        match &self.end {
-            End::Exit(_) => None,
-            End::Problem(problem) => Some(problem),
-        }
     }
 
     fn stdout_text(&self, format: Format, look: &Look) -> String {

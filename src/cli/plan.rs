@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::scale::wish_of;
 use super::table::{Cell, Column, Table, Tone};
 use super::wish::{Glazed, WishArgs};
-use super::{unwell, view};
+use super::{ending, view};
 use crate::domain::id::ControllerId;
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::decide::verdict_of;
@@ -153,15 +153,10 @@ fn stored(foretold: &Foretold, line: &str, app: &App) -> Answer {
             let problem = Problem::new("outcome_unknown", Exit::Unknown, text)
                 .hint("what became of it is found out by the same line, or by")
                 .run(app.problem_context().command(&["replay", execution.key().as_str()]));
-            Answer::failed(problem).applied(view::applied_of_left(left))
+            Answer::failed(problem).applied(ending::applied_of_left(left))
         }
         Next::Starts => Answer::ok(),
-        Next::Stands => {
-            let exit = ending(report);
-            let told = unwell::problem(app, report, exit);
-            told.map_or_else(|| Answer::ending(exit), Answer::failed)
-                .applied(view::applied(view::effect_of(report, exit)))
-        }
+        Next::Stands => ending::of(app, report, exit_of(report)),
     };
     let answer = answer
         .whole_noun("execution", view::execution(execution))
@@ -178,7 +173,7 @@ fn stored(foretold: &Foretold, line: &str, app: &App) -> Answer {
 }
 
 /// How `scale` would end with what stands: a success is read until enough readings agree.
-fn ending(report: &Report) -> Exit {
+fn exit_of(report: &Report) -> Exit {
     let execution = &report.execution;
     let agrees = execution
         .last_reading

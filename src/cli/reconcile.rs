@@ -10,7 +10,7 @@ use super::output::{Answer, Applied, Out, Recorded};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use super::ticks::{TickArgs, answer_of_rows, closed, recorded};
-use super::{unwell, view};
+use super::{ending, view};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::decide::verdict_of;
 use crate::domain::scale::execution::{Execution, Phase};
@@ -57,29 +57,21 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     Ok(answer_of(done, app))
 }
 
-/// How one row ends, and what became of its target.
-struct Ending {
-    exit: Exit,
-    applied: Applied,
-    problem: Option<Problem>,
-}
-
-fn ending(row: &Converged, app: &App) -> Ending {
+/// How one row ends, as an answer about it alone would.
+fn ending_of(row: &Converged, app: &App) -> Answer {
     let now = app.opened().map_or_else(|| app.clock().now(), crate::ops::Session::now);
     let Some(report) = &row.report else {
-        let exit = if row.is_blind { Exit::FactUnknown } else { Exit::Ok };
         let text = format!("{}: {}", row.service, row.why);
-        let problem = row.is_blind.then(|| Problem::new("fact_unknown", exit, text));
-        return Ending { exit, applied: view::applied(row.effect), problem };
+        let blind = || Answer::failed(Problem::new("fact_unknown", Exit::FactUnknown, text));
+        let answer = if row.is_blind { blind() } else { Answer::ok() };
+        return answer.applied(ending::applied(row.effect));
     };
-    let exit = exit_of(report, row.effect, now);
-    let applied = view::applied(view::effect_of(report, exit));
-    let exit = exit.after(applied);
-    let problem = match exit {
-        Exit::Attention => Some(for_a_person(report, app)),
-        other => unwell::problem(app, report, other),
-    };
-    Ending { exit, applied, problem }
+    match exit_of(report, row.effect, now) {
+        exit @ Exit::Attention => {
+            Answer::failed(for_a_person(report, app)).applied(ending::applied_of(report, exit))
+        }
+        exit => ending::of(app, report, exit),
+    }
 }
 
 /// What has succeeded waits for the next pass, and what was proposed for a colleague: both is well.
@@ -134,27 +126,26 @@ fn answer_of(done: Reconciled, app: &App) -> Answer {
         Column::left("WHY").shrinks(),
     ]);
     for row in done.rows {
-        let mut ending = ending(&row, app);
+        let ending = ending_of(&row, app);
         let (service, action, why) = (row.service, row.action, row.why);
         let execution = row.report.map(|report| report.execution);
-        if let Some(error) = row.failure {
-            let problem = app.problem_of(error.into(), row.left);
-            (ending.exit, ending.applied) = (problem.exit, problem.applied);
-            ending.problem = Some(problem);
-        }
-        applied = least_certain(applied, ending.applied);
-        let view = view_of(&service, action, &why, execution.as_ref(), ending.exit);
+        let ending = match row.failure {
+            Some(error) => Answer::failed(app.problem_of(error.into(), row.left)),
+            None => ending,
+        };
+        applied = applied.max(ending.is_applied());
+        let view = view_of(&service, action, &why, execution.as_ref(), ending.exit());
         table.row([
             Cell::new(&service),
             Cell::new(action.as_str()),
             Cell::maybe(execution.as_ref().map(Execution::revision)),
             Cell::maybe(execution.as_ref().map(Execution::desired)),
             Cell::maybe(execution.as_ref().map(|it| it.phase.as_str())),
-            Cell::new(ending.exit.code()),
+            Cell::new(ending.exit().code()),
             Cell::new(&why),
         ]);
         views.add(action, view, execution.as_ref());
-        problems.extend(ending.problem);
+        problems.extend(ending.into_problem());
     }
     let mut answer = gate.unwrap_or_else(|| answer_of_rows(problems, done.end, app));
     let is_recorded = recorded(app);
@@ -217,14 +208,4 @@ fn view_of(
         "state": execution.map(|it| it.phase.as_str()),
         "outcome": execution.and_then(view::outcome_word),
     })
-}
-
-/// What was done to the targets: the least certain of it.
-const fn least_certain(one: Applied, two: Applied) -> Applied {
-    match (one, two) {
-        (Applied::Unknown, _) | (_, Applied::Unknown) => Applied::Unknown,
-        (Applied::Partial, _) | (_, Applied::Partial) => Applied::Partial,
-        (Applied::Yes, _) | (_, Applied::Yes) => Applied::Yes,
-        (Applied::No, Applied::No) => Applied::No,
-    }
 }

@@ -11,7 +11,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Applied, Out, Recorded};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
-use super::{unwell, view};
+use super::{ending, view};
 use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
@@ -91,27 +91,20 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 /// One row of `replay --all`.
 struct Row {
     execution: Execution,
-    exit: Exit,
     text: String,
     /// What this run has done to its target.
     effect: Effect,
-    /// What became of its target, as a replay of it alone says.
-    applied: Applied,
-    /// Why it does not stand well.
-    problem: Option<Problem>,
+    /// How a replay of it alone ends.
+    ending: Answer,
 }
 
 impl Row {
     fn of(app: &App, replayed: Replayed) -> Self {
         let Replayed { report, steps } = replayed;
-        let exit = view::recovered_exit(&report);
-        let applied = view::applied(view::effect_of(&report, exit));
         Self {
-            exit: exit.after(applied),
             text: steps.last().cloned().unwrap_or_default(),
             effect: report.effect,
-            applied,
-            problem: unwell::problem(app, &report, exit),
+            ending: ending::of(app, &report, view::recovered_exit(&report)),
             execution: report.execution,
         }
     }
@@ -158,26 +151,18 @@ impl All {
         let is_unsure = ends && !matches!(error, OpError::Interrupted { .. });
         let problem = app.problem(error.into());
         self.is_unsure |= is_unsure || problem.recorded == Recorded::Unknown;
-        let (exit, text, applied) = (problem.exit, problem.message.clone(), problem.applied);
-        let kept = if ends {
-            self.end = Some(problem);
-            None
+        let text = problem.message.clone();
+        if ends {
+            self.end = Some(problem.clone());
         } else {
             out.progress(&format!("{key}: {text}"));
-            Some(problem)
-        };
-        Ok(Row { execution, exit, text, effect, applied, problem: kept })
+        }
+        Ok(Row { execution, text, effect, ending: Answer::failed(problem) })
     }
 
     /// What was done to the targets: the least certain of it.
     fn applied(&self) -> Applied {
-        let rank = |applied: &Applied| match applied {
-            Applied::No => 0,
-            Applied::Yes => 1,
-            Applied::Partial => 2,
-            Applied::Unknown => 3,
-        };
-        self.rows.iter().map(|row| row.applied).max_by_key(rank).unwrap_or_default()
+        self.rows.iter().map(|row| row.ending.is_applied()).max().unwrap_or_default()
     }
 }
 
@@ -187,9 +172,8 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
     if args.dry_run {
         for execution in found {
             let text = next_step(app.session()?, &execution);
-            let (effect, applied) = (Effect::None, Applied::No);
-            let problem = None;
-            all.rows.push(Row { execution, exit: Exit::Ok, text, effect, applied, problem });
+            let (effect, ending) = (Effect::None, Answer::ok());
+            all.rows.push(Row { execution, text, effect, ending });
         }
         return Ok(answer_of(all, Recorded::No));
     }
@@ -206,7 +190,7 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
         if all.end.is_some() || deadline.is_none() {
             break;
         }
-        if all.rows[at].exit != Exit::Ok {
+        if all.rows[at].ending.exit() != Exit::Ok {
             let (execution, effect) = (all.rows[at].execution.clone(), all.rows[at].effect);
             all.rows[at] = all.replayed(app, execution, effect, deadline, out)?;
         }
@@ -231,7 +215,7 @@ fn worst(rows: &[Row]) -> Option<&Row> {
         Exit::Internal | Exit::LedgerUnusable => (2, exit.code()),
         other => (1, other.code()),
     };
-    rows.iter().max_by_key(|row| rank(row.exit))
+    rows.iter().max_by_key(|row| rank(row.ending.exit()))
 }
 
 fn answer_of(all: All, recorded: Recorded) -> Answer {
@@ -252,22 +236,21 @@ fn answer_of(all: All, recorded: Recorded) -> Answer {
             Cell::new(row.execution.revision()),
             Cell::new(row.execution.phase.as_str()),
             Cell::maybe(view::outcome_word(&row.execution)),
-            Cell::new(row.exit.code()),
+            Cell::new(row.ending.exit().code()),
             Cell::new(&row.text),
         ]);
         views.push(json!({
             "execution": view::execution(&row.execution),
-            "exit": row.exit.code(),
+            "exit": row.ending.exit().code(),
             "what": row.text,
         }));
     }
     let mut answer = match all.end {
         Some(problem) => Answer::failed(problem),
-        None => match worst(rows) {
-            Some(Row { problem: Some(problem), .. }) => Answer::failed(problem.clone()),
-            Some(Row { exit, problem: None, .. }) => Answer::ending(*exit),
-            None => Answer::ok(),
-        },
+        None => worst(rows).map_or_else(Answer::ok, |row| {
+            let told = row.ending.clone().into_problem();
+            told.map_or_else(|| Answer::ending(row.ending.exit()), Answer::failed)
+        }),
     }
     .recorded(recorded)
     .applied(applied)

@@ -76,8 +76,8 @@ pub(super) fn answer_of_rows(problems: Vec<Problem>, end: Option<OpError>, app: 
     if let Some(error) = end {
         return Answer::failed(app.problem(Fault::from(error)));
     }
-    let worst = problems.into_iter().max_by_key(|problem| rank(problem.exit));
-    worst.map_or_else(Answer::ok, Answer::failed)
+    let ends = problems.into_iter().map(Answer::failed);
+    ends.max_by_key(|answer| rank(answer.exit())).unwrap_or_else(Answer::ok)
 }
 
 /// A person first, then what nobody knows, then our own faults, then the rest by number.

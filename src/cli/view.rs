@@ -3,15 +3,14 @@
 use serde_json::{Value, json};
 
 use super::app::App;
+use super::ending;
 use super::exit::Exit;
-use super::output::{Answer, Applied, Recorded};
+use super::output::{Answer, Recorded};
 use super::table::{Cell, Column, Table, Tone};
-use super::unwell;
 pub(crate) use crate::domain::count::{counted, number};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
-use crate::domain::scale::left::Left;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::Class;
 use crate::domain::scale::service::Registration;
@@ -144,36 +143,13 @@ pub(crate) fn exit_of(class: Option<Class>) -> Exit {
     class.map_or(Exit::Ok, Exit::from)
 }
 
-/// What a command has done to the target, as answers say it.
-pub(crate) const fn applied(effect: Effect) -> Applied {
-    match effect {
-        Effect::None => Applied::No,
-        Effect::Applied => Applied::Yes,
-        Effect::Partial => Applied::Partial,
-        Effect::Unknown => Applied::Unknown,
-    }
-}
-
-/// What the calls of a key have left of the target, as answers say it.
-pub(crate) const fn applied_of_left(left: Left) -> Applied {
-    match left {
-        Left::Nothing => Applied::No,
-        Left::Changed => Applied::Partial,
-        Left::Unknown => Applied::Unknown,
-    }
-}
-
 /// The answer of a verb on a key.
 pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
     let execution = &report.execution;
     let recorded = report.recorded || app.opened().is_some_and(crate::ops::Session::has_recorded);
-    let mut out = match unwell::problem(app, report, exit) {
-        Some(problem) => Answer::failed(problem),
-        None => Answer::ending(exit),
-    }
-    .recorded(if recorded { Recorded::Yes } else { Recorded::No })
-    .applied(applied(effect_of(report, exit)))
-    .name(execution.key().as_str());
+    let mut out = ending::of(app, report, exit)
+        .recorded(if recorded { Recorded::Yes } else { Recorded::No })
+        .name(execution.key().as_str());
     out.replayed = report.reply == Reply::Replayed;
     out.changed = recorded;
     if execution.rollback_required {
@@ -203,25 +179,6 @@ pub(crate) fn answer(app: &App, report: &Report, exit: Exit) -> Answer {
         out = out.noun("observation", observation);
     }
     out
-}
-
-/// What became of the target: what this command did, and what is unknown or half done of the key.
-/// What it had called, and could not tell, it may have found out since.
-pub(crate) fn effect_of(report: &Report, exit: Exit) -> Effect {
-    let recorded = Effect::recorded_of(&report.execution);
-    match (report.effect, recorded, exit) {
-        (Effect::Unknown, Some(recorded), _) => recorded,
-        // What is under way elsewhere may still be said.
-        (Effect::None, None, exit) if exit == Exit::Unknown || is_lost(&report.execution) => {
-            Effect::Unknown
-        }
-        (Effect::None, Some(Effect::Partial), _) => Effect::Partial,
-        (effect, ..) => effect,
-    }
-}
-
-const fn is_lost(execution: &Execution) -> bool {
-    matches!(execution.phase, Phase::RecoveryPending { .. })
 }
 
 /// What a step warns of, and `explain` tells, where an actuator has asked for a person.

@@ -11,12 +11,20 @@ struct Shut {
     why: &'static str,
 }
 
-const SHUT: [Shut; 1] = [Shut {
-    below: "src/domain/scale/gates/",
-    words: "decide",
-    home: &[],
-    why: "a gate is asked by whoever decides, and asks nobody back",
-}];
+const SHUT: [Shut; 2] = [
+    Shut {
+        below: "src/domain/scale/gates/",
+        words: "decide",
+        home: &[],
+        why: "a gate is asked by whoever decides, and asks nobody back",
+    },
+    Shut {
+        below: "src/cli/",
+        words: ".after(",
+        home: &["src/cli/exit.rs", "src/cli/output/end.rs"],
+        why: "an answer is where an exit is held to what was done",
+    },
+];
 
 #[test]
 fn what_is_shut_is_said_at_home_only() {

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::{hold, rust, texts};
 
 /// Files over 400 lines, each with the most that it may have. The list may only shrink.
-const LONG_FILES: [(&str, usize); 8] = [
-    ("src/cli/output.rs", 420),
+const LONG_FILES: [(&str, usize); 7] = [
     ("src/cli/problem.rs", 420),
     ("src/cli/problem/tests.rs", 480),
     ("src/domain/scale/intent.rs", 570),

@@ -27,7 +27,7 @@ impl Out {
         let Told { recorded, applied, line } = self.told.take().unwrap_or_default();
         let what =
             format!("the answer (exit {}) could not be written to stdout: {failure}", exit.code());
-        let ends = if exit == Exit::Ok { Exit::Unavailable.after(applied) } else { exit };
+        let ends = if exit == Exit::Ok { Exit::Unavailable } else { exit };
         let problem =
             Problem { recorded, applied, ..Problem::new("answer_not_written", ends, what) }.hint(
                 "it is done: with its key the same line answers again, and scalectl log tells it",
@@ -38,8 +38,9 @@ impl Out {
             }
             None => problem,
         };
-        self.stderr.write(&problem.text());
-        ends
+        let answer = Answer::failed(problem);
+        self.stderr.write(&answer.stderr_text());
+        answer.exit()
     }
 }
 

@@ -4,9 +4,9 @@
 //! (docs/decisions/0026). Never looks at the ledger: what was left comes with the fault.
 
 use super::Problem;
+use crate::cli::ending;
 use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
-use crate::cli::view;
 use crate::domain::scale::left::Left;
 
 impl Problem {
@@ -39,7 +39,7 @@ impl Problem {
         };
         let is_silent = self.applied == Applied::No;
         let applied =
-            if is_about_it && is_silent { view::applied_of_left(left) } else { self.applied };
-        Self { applied, exit: self.exit.after(applied), ..self }
+            if is_about_it && is_silent { ending::applied_of_left(left) } else { self.applied };
+        Self { applied, ..self }
     }
 }
