@@ -29,7 +29,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 30] = [
+const SHARED_STEPS: [&str; 31] = [
     "breaking",
     "administer",
     "ask",
@@ -41,6 +41,7 @@ const SHARED_STEPS: [&str; 30] = [
     "health",
     "ids",
     "lock_wait",
+    "look",
     "lost",
     "mod",
     "outwait",

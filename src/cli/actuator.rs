@@ -169,7 +169,7 @@ fn words(capabilities: Capabilities) -> String {
 
 fn list(app: &mut App) -> Outcome {
     let session = app.session()?;
-    let found = session.ledger.read()?.actuators()?;
+    let found = session.actuators()?;
     let mut table = Table::new([
         Column::left("NAME"),
         Column::left("ADAPTER"),
@@ -204,10 +204,7 @@ fn list(app: &mut App) -> Outcome {
 
 fn show(args: &NameArgs, app: &mut App) -> Outcome {
     let session = app.session()?;
-    let found = session.ledger.read()?.actuator(&args.name)?;
-    let actuator = found.ok_or_else(|| {
-        crate::domain::scale::rejection::Rejection::NoSuchActuator { name: args.name.to_string() }
-    })?;
+    let actuator = session.actuator_named(&args.name)?;
     let words = session.bound_words(&actuator.name);
     let is_set = |name: &&String| app.environment.get(name).is_some();
     let (set, unset): (Vec<&String>, Vec<&String>) = actuator.environment.iter().partition(is_set);

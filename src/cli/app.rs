@@ -284,7 +284,7 @@ impl App {
     /// The ledger as answers show it.
     pub(crate) fn ledger_shown(&self) -> Option<LedgerShown> {
         let session = self.session.as_ref()?;
-        let identity = session.ledger.identity();
+        let identity = session.identity();
         let name = match self.chosen() {
             Ok(chosen) => chosen.shown,
             Err(_) => identity.path.display().to_string(),
@@ -305,7 +305,7 @@ impl App {
         if let Some(session) = self.opened() {
             context.recorded = match session.has_recorded() {
                 // Also of what a refusal leaves: its row may be there.
-                _ if session.ledger.is_poisoned() => Recorded::Unknown,
+                _ if session.is_poisoned() => Recorded::Unknown,
                 true => Recorded::Yes,
                 false => Recorded::No,
             };
@@ -336,7 +336,7 @@ impl App {
             let latest = IntentRevision::new(head.latest_revision).map_err(|_| missing())?;
             // A number that a simulation has used up names nothing: what was accepted before is the
             // newest then.
-            let found = session.ledger.read()?.key_at(&service, latest)?;
+            let found = session.key_at(&service, latest)?;
             let current = head.current.map(|current| current.execution_key);
             return found.or(current).ok_or_else(missing);
         }
@@ -344,7 +344,7 @@ impl App {
             Fault::no_key(format!("{word}: after @ comes an intent revision or latest"))
         })?;
         let revision = IntentRevision::new(number).map_err(|_| missing())?;
-        let found = session.ledger.read()?.key_at(&service, revision)?;
+        let found = session.key_at(&service, revision)?;
         found.ok_or_else(missing)
     }
 

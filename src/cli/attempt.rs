@@ -9,7 +9,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::view;
 use crate::domain::scale::event::EventBody;
-use crate::ledger::{EventFilter, StoredEvent};
+use crate::ledger::StoredEvent;
 
 pub(super) const NOUN: Noun = Noun {
     name: "attempt",
@@ -45,8 +45,7 @@ fn show(args: &ShowArgs, app: &mut App, _out: &mut Out) -> Outcome {
     let key = args.key.resolve(app)?;
     let session = app.session()?;
     let (_, execution) = session.load(&key)?;
-    let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
-    let events = session.ledger.read()?.events(&filter)?;
+    let events = session.events_of(&key)?;
     let calls: Vec<_> = events.iter().filter_map(call_of).collect();
     let attempts: Vec<_> = calls
         .iter()

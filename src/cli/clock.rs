@@ -44,7 +44,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let session = app.session()?;
     let services = match service {
         Some(service) => vec![service],
-        None => session.ledger.read()?.service_names()?,
+        None => session.service_names()?,
     };
     let mut rows = Vec::new();
     let mut answer = Answer::ok();

@@ -19,7 +19,6 @@ use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
-use crate::ledger::EventFilter;
 use crate::ops::{OpError, Session};
 
 pub(super) const NOUN: Noun = Noun {
@@ -46,7 +45,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         return plan::of_plain_wish(app, &args.what, args.wish, None);
     }
     let key = match app.key(&args.what) {
-        Ok(key) if app.session()?.ledger.read()?.find_execution(&key)?.is_some() => key,
+        Ok(key) if app.session()?.knows(&key)? => key,
         // A service stands for its newest intent.
         Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
             Ok(newest) => newest,
@@ -64,8 +63,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     session.tell_standing()?;
     let (state, execution) = session.load(&key)?;
     let now = session.now();
-    let filter = EventFilter { execution_key: Some(key.clone()), ..EventFilter::default() };
-    let events = session.ledger.read()?.events(&filter)?;
+    let events = session.events_of(&key)?;
     let call = call_text(session, &execution);
     let mut known = known(&execution, now, call);
     let c = ProblemContext { now, ..app.problem_context() };

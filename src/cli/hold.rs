@@ -95,7 +95,7 @@ pub(super) fn told(name: &ServiceName, laid: &Laid, so: &str, already: &str) -> 
 fn list(app: &mut App) -> Outcome {
     let session = app.session()?;
     let now = session.now();
-    let heads = session.ledger.read()?.service_heads()?;
+    let heads = session.heads()?;
     let mut table = Table::new([
         Column::left("SERVICE"),
         Column::left("WHAT"),

@@ -39,7 +39,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     session.note_recorded();
     let mut answer = Answer::ok().recorded(Recorded::Yes);
     answer.changed = true;
-    let identity = session.ledger.identity().clone();
+    let identity = session.identity().clone();
     answer = answer.name(identity.ledger_id.as_str()).line(format!(
         "ledger {} made at {}",
         identity.ledger_id,

@@ -321,7 +321,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
         limit: Some(args.limit),
     };
     app.session()?.tell_standing()?;
-    let found = app.session()?.ledger.read()?.executions(&filter)?;
+    let found = app.session()?.wishes(&filter)?;
     let views: Vec<_> = found.iter().map(view::execution).collect();
     let mut answer = Answer::ok().noun("executions", &views).table(view::intents_table(&found));
     for execution in &found {

@@ -58,12 +58,12 @@ fn copy(app: &mut App, from: Option<String>, to: &str, why: Option<&str>) -> Out
     }
     let reason = Detail::cut(reason(why, app)?.as_str());
     let (to, to_shown) = app.place_of(to)?;
-    let from_shown = app.session()?.ledger.identity().path.display().to_string();
+    let from_shown = app.session()?.identity().path.display().to_string();
     let lock_timeout = app.globals.lock_timeout;
     let order = LedgerCopy { to, from_shown, reason, lock_timeout };
     let session = app.session()?;
     let done = ledger_copy(session, &order)?;
-    let id = session.ledger.identity().ledger_id.clone();
+    let id = session.identity().ledger_id.clone();
     let recorded = if done.was_there { Recorded::No } else { Recorded::Yes };
     let mut answer = Answer::ok()
         .recorded(recorded)

@@ -157,9 +157,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         limit: Some(args.limit),
         order: if args.after > 0 { Order::OldestFirst } else { Order::NewestFirst },
     };
-    let read = app.session()?.ledger.read()?;
-    let mut events = read.events_where(&filter, &|event| is_wanted(&args, event))?;
-    drop(read);
+    let mut events = app.session()?.events_where(&filter, &|event| is_wanted(&args, event))?;
     if args.after == 0 {
         events.reverse();
     }

@@ -104,9 +104,7 @@ impl App {
         let (Some(word), true) = (word, self.opened().is_some()) else {
             return problem;
         };
-        let heads = self.session().ok().and_then(|session| {
-            session.ledger.read().ok().and_then(|read| read.service_heads().ok())
-        });
+        let heads = self.session().ok().and_then(|session| session.heads().ok());
         let heads = heads.unwrap_or_default();
         let names: Vec<&str> = heads.iter().map(|(name, _)| name.as_str()).collect();
         if problem.code == "service_not_found" {

@@ -73,7 +73,7 @@ pub(super) fn of_wish(
         // Of a wish that is recorded already, the plan is about that one.
         let known = put.key.as_deref().and_then(|word| word.parse().ok());
         let known = match &known {
-            Some(key) => app.session()?.ledger.read()?.find_execution(key)?,
+            Some(key) => app.session()?.recorded_under(key)?,
             None => None,
         };
         let reason = known.map(|known| known.intent.wish.reason.as_str().to_owned());

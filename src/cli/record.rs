@@ -54,7 +54,7 @@ pub(super) fn put_of_record(
 
 fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName, Fault> {
     let target = &record.wish().target;
-    let heads = app.session()?.ledger.read()?.service_heads()?;
+    let heads = app.session()?.heads()?;
     let mut found = heads.into_iter().filter(|(_, head)| {
         head.registration.as_ref().is_some_and(|registration| {
             registration.cluster_id == target.cluster_id

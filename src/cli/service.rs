@@ -125,8 +125,7 @@ fn show(service: &ServiceName, app: &mut App) -> Outcome {
 }
 
 fn list(app: &mut App) -> Outcome {
-    let heads: Vec<_> =
-        app.session()?.ledger.read()?.service_heads()?.into_iter().map(|(_, head)| head).collect();
+    let heads: Vec<_> = app.session()?.heads()?.into_iter().map(|(_, head)| head).collect();
     let views: Vec<Value> = heads.iter().map(view::service).collect();
     let mut answer = Answer::ok().noun("services", &views);
     for registration in heads.iter().filter_map(|head| head.registration.as_ref()) {

@@ -54,7 +54,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
     let session = app.session()?;
     let now = session.now();
-    let identity = session.ledger.identity().clone();
+    let identity = session.identity().clone();
     let c = ProblemContext { now, ..app.problem_context() };
     let mut facts = BTreeMap::new();
     // Whoever names none is told less of each.

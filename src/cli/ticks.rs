@@ -94,7 +94,7 @@ const fn rank(exit: Exit) -> (u8, u8) {
 /// Whether the ledger changed by a run of many transactions.
 pub(super) fn recorded(app: &App) -> Recorded {
     match app.opened() {
-        Some(session) if session.ledger.is_poisoned() => Recorded::Unknown,
+        Some(session) if session.is_poisoned() => Recorded::Unknown,
         Some(session) if session.has_recorded() => Recorded::Yes,
         Some(_) | None => Recorded::No,
     }

@@ -16,9 +16,8 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::service::{RegisteredMode, Registration};
 use crate::domain::scale::standing::{EndedBy, stranded};
 use crate::domain::scale::state::ServiceHead;
-use crate::domain::scale::tick::{Evaluation, TickOutcome};
+use crate::domain::scale::tick::TickOutcome;
 use crate::domain::time::Timestamp;
-use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
 use crate::ops::cooldown::cooldown;
 use crate::ops::{OpError, Session};
 
@@ -234,19 +233,7 @@ pub(super) fn last_tick(
     if head.authority.samples.is_empty() {
         return Ok(Some(none()));
     }
-    let newest = EventFilter {
-        streams: vec![Stream::Service(service.clone())],
-        order: Order::NewestFirst,
-        limit: Some(1),
-        ..EventFilter::default()
-    };
-    let is_tick = |event: &StoredEvent| event.kind == "autoscale_evaluated";
-    let found = session.ledger.read()?.events_where(&newest, &is_tick)?;
-    let evaluation = |event: &StoredEvent| {
-        serde_json::from_value::<Evaluation>(event.body["evaluation"].clone()).ok()
-    };
-    let told = found.first().and_then(|event| Some((event.at, evaluation(event)?)));
-    let fact = told.map_or_else(none, |(at, evaluation)| {
+    let fact = session.last_tick(service)?.map_or_else(none, |(at, evaluation)| {
         let count = |it: Option<Replicas>| it.map_or_else(|| "?".to_owned(), |it| it.to_string());
         let what = match &evaluation.outcome {
             TickOutcome::Skipped { because } => format!("nothing: {}", because.plain()),

@@ -95,7 +95,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let args = VerifyArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let since = kept_heads(args.since.as_deref(), app)?;
     let depth = if args.thorough { Depth::Thorough } else { Depth::Quick };
-    let found = app.session()?.ledger.read()?.verify(&since, depth)?;
+    let found = app.session()?.verified(&since, depth)?;
     // What is damaged below says nothing of who signed it.
     let signatures =
         if found.is_sound() { verify_signatures(app.session()?)? } else { Signatures::default() };

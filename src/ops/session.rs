@@ -23,7 +23,7 @@ use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::life::Standing;
-use crate::ledger::{Ledger, LedgerError, ReadTxn};
+use crate::ledger::{Ledger, LedgerError, LedgerIdentity, ReadTxn};
 use crate::policy::CheckedPolicy;
 
 /// From so much on it is said that the clock of this host is not the ledger's.
@@ -76,8 +76,8 @@ pub struct Notice {
 
 /// What a session works with.
 pub struct Session {
-    /// The ledger.
-    pub ledger: Ledger,
+    /// The ledger. Who stands outside asks it through `look` and the verbs.
+    pub(super) ledger: Ledger,
     /// The clock.
     pub clock: Clock,
     /// Who asks.
@@ -113,6 +113,16 @@ impl Session {
             session.notice("host_clock_skew", text);
         }
         session
+    }
+
+    /// Which ledger it is, and where.
+    pub fn identity(&self) -> &LedgerIdentity {
+        self.ledger.identity()
+    }
+
+    /// Whether a write of it may or may not be durable, so that nothing more is written.
+    pub fn is_poisoned(&self) -> bool {
+        self.ledger.is_poisoned()
     }
 
     /// Says something beside the answer.

@@ -118,7 +118,7 @@ fn stranded(
 ) -> Result<Vec<(&'static str, String)>, Fault> {
     let filter =
         ExecutionFilter { service: Some(service.clone()), unfinished: true, limit: Some(20) };
-    let found = app.session()?.ledger.read()?.executions(&filter)?;
+    let found = app.session()?.wishes(&filter)?;
     let said = found.iter().filter(|execution| execution.is_live()).filter_map(|execution| {
         let name = format!("{service}@{}", execution.revision());
         let end = upon::end_of_stranded(execution, head, &name)?;

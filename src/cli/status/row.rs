@@ -8,7 +8,6 @@ use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
-use crate::ledger::ExecutionFilter;
 use crate::ops::Session;
 
 /// One row: a service and the intent that says where it stands.
@@ -27,36 +26,8 @@ pub(super) struct Row {
 }
 
 pub(super) fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, Fault> {
-    let read = session.ledger.read()?;
-    let heads = read.service_heads()?;
-    let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
-    let unfinished = read.executions(&filter)?;
-    let mut found = Vec::new();
-    for (service, head) in heads {
-        if !services.is_empty() && !services.contains(&service) {
-            continue;
-        }
-        // What is over is shown to whoever names it, and while somebody still has to look at it.
-        let is_over = head.authority.retired.is_some() && head.authorizations.is_empty();
-        if services.is_empty() && is_over {
-            continue;
-        }
-        let mut own: Vec<Execution> = unfinished
-            .iter()
-            .filter(|execution| execution.intent.service == service && execution.is_live())
-            .cloned()
-            .collect();
-        if let Some(wanted) = &head.wanted
-            && own.iter().all(|execution| *execution.key() != wanted.execution_key)
-        {
-            own.extend(read.find_execution(&wanted.execution_key)?);
-        }
-        own.sort_by_key(Execution::revision);
-        found.push((head, own));
-    }
-    drop(read);
     let mut rows = Vec::new();
-    for (head, own) in found {
+    for (head, own) in session.shown(services)? {
         if own.is_empty() {
             rows.push(row_of(session, head, None));
         } else {
@@ -98,7 +69,7 @@ impl Seen {
 
 /// What was read before a restore is the word of a history that nobody can ask any more.
 fn is_from_before_a_restore(session: &Session, head: &ServiceHead) -> bool {
-    session.ledger.identity().incarnation > 1
+    session.identity().incarnation > 1
         && head.binding.as_ref().is_some_and(|binding| binding.outdated == Outdated::ALL)
 }
 
