@@ -14,6 +14,7 @@ use super::problem::ProblemContext;
 use super::{plan, unwell, upon, view};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::left::Left;
+use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
@@ -258,64 +259,49 @@ fn drift(execution: &Execution) -> &'static str {
 
 fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(String, String)> {
     let name = execution.key();
-    let way = |command: String, why: &str| (command, why.to_owned());
-    if let Some(line) = upon::end_of_stranded(execution, head, name.as_str()) {
-        return vec![way(
-            line,
-            "it was made for settings that are no more: end it, then wish anew",
-        )];
-    }
-    match &execution.phase {
-        Phase::Accepted => vec![
-            way(format!("scalectl actuate {name}"), "carry it out"),
-            way(format!("scalectl intent withdraw {name}"), "take it back"),
-        ],
-        Phase::Started { .. } => {
-            vec![way(format!("scalectl replay {name} --wait"), "find out what became of it")]
+    let way = |command: &str, why: &str| (format!("scalectl {command}"), why.to_owned());
+    let withdraw = |why| way(&format!("intent withdraw {name}"), why);
+    match next_of(execution, head, now) {
+        Next::EndStranded(end) => {
+            let why = "it was made for settings that are no more: end it, then wish anew";
+            vec![(upon::line_of_end(end, name.as_str()), why.to_owned())]
         }
-        Phase::RecoveryPending { pending } => {
-            let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
-            let is_quiet = pending.is_quiet(execution.intent.terms.quiet_ms, now);
-            let from = if is_quiet { String::new() } else { format!("from {quiet} on; ") };
+        Next::Start => {
+            vec![way(&format!("actuate {name}"), "carry it out"), withdraw("take it back")]
+        }
+        Next::FenceOver => vec![withdraw("its fence ran out: take it back, then wish anew")],
+        Next::CallEnds => {
+            vec![way(&format!("replay {name} --wait"), "find out what became of it")]
+        }
+        Next::FindOut { quiet_from, is_quiet } => {
+            let from = if is_quiet { String::new() } else { format!("from {quiet_from} on; ") };
             vec![
                 way(
-                    format!("scalectl replay {name} --wait"),
+                    &format!("replay {name} --wait"),
                     "look it up, fence it, read it; no blind second call",
                 ),
                 way(
-                    format!("scalectl settle {name} --applied --reason TEXT"),
+                    &format!("settle {name} --applied --reason TEXT"),
                     &format!("{from}needs a reading of the wished count"),
                 ),
                 way(
-                    format!("scalectl settle {name} --not-applied --reason TEXT"),
+                    &format!("settle {name} --not-applied --reason TEXT"),
                     &format!("{from}then the same key may be tried again"),
                 ),
             ]
         }
-        Phase::Failed { .. } => vec![
-            way(format!("scalectl actuate {name}"), "the next attempt, once its time has come"),
-            way(format!("scalectl intent abandon {name} --reason TEXT"), "end it"),
+        Next::Retry { .. } => vec![
+            way(&format!("actuate {name}"), "the next attempt, once its time has come"),
+            way(&format!("intent abandon {name} --reason TEXT"), "end it"),
         ],
-        Phase::Succeeded | Phase::Observed => {
-            vec![way(format!("scalectl observe {name} --wait"), "confirm it")]
-        }
-        Phase::Proposed { until } if now < *until => vec![
-            way(
-                format!("scalectl approval show {name}"),
-                "what is asked, and whether you may answer",
-            ),
-            way(format!("scalectl approval grant {name} --reason TEXT"), "another person agrees"),
-            way(
-                format!("scalectl approval deny {name} --reason TEXT"),
-                "another person refuses, for good",
-            ),
-            way(format!("scalectl intent withdraw {name}"), "take it back"),
+        Next::Confirm => vec![way(&format!("observe {name} --wait"), "confirm it")],
+        Next::Answer => vec![
+            way(&format!("approval show {name}"), "what is asked, and whether you may answer"),
+            way(&format!("approval grant {name} --reason TEXT"), "another person agrees"),
+            way(&format!("approval deny {name} --reason TEXT"), "another person refuses, for good"),
+            withdraw("take it back"),
         ],
-        Phase::Proposed { .. } => {
-            vec![way(format!("scalectl intent withdraw {name}"), "nobody answered in time")]
-        }
-        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
-            Vec::new()
-        }
+        Next::Unanswered => vec![withdraw("nobody answered in time")],
+        Next::Over => Vec::new(),
     }
 }

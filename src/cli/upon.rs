@@ -69,10 +69,15 @@ pub(super) fn end_of_stranded(
     head: &ServiceHead,
     name: &str,
 ) -> Option<String> {
-    stranded(execution, head).map(|end| match end {
+    stranded(execution, head).map(|end| line_of_end(end, name))
+}
+
+/// The line by which a person ends a wish.
+pub(super) fn line_of_end(end: EndedBy, name: &str) -> String {
+    match end {
         EndedBy::Withdraw => format!("scalectl intent withdraw {name}"),
         EndedBy::Abandon => format!("scalectl intent abandon {name} --reason TEXT"),
-    })
+    }
 }
 
 /// How a count is kept, in two words for a cell: `declared 4`, `signal queue_depth`, `pinned 4`,

@@ -17,6 +17,7 @@ mod golden;
 mod identity;
 mod leases;
 mod life;
+mod next;
 mod rejections;
 mod ticks;
 mod walk;

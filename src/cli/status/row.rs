@@ -3,7 +3,8 @@
 use super::super::fault::Fault;
 use super::super::{upon, view};
 use crate::domain::id::{Replicas, ServiceName};
-use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
 use crate::domain::scale::state::ServiceHead;
@@ -151,54 +152,57 @@ struct Ways {
 
 fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str) -> Ways {
     let now = session.now();
-    let key = execution.key();
-    let mut outcome = view::outcome_word(execution);
-    if let Some(line) = upon::end_of_stranded(execution, head, name) {
-        let need = format!("{name} (made for settings that are no more)");
-        return Ways { outcome, next: Some(line), need: Some(need) };
-    }
-    let mut need = None;
-    let next = match &execution.phase {
-        Phase::Proposed { until } if *until <= now => {
-            Some(format!("scalectl intent withdraw {name}"))
+    let outcome = view::outcome_word(execution);
+    let plain = |line: String| Ways { outcome, next: Some(line), need: None };
+    let needed =
+        |line: String, why: &str| Ways { need: Some(format!("{name} ({why})")), ..plain(line) };
+    let withdraw = format!("scalectl intent withdraw {name}");
+    match next_of(execution, head, now) {
+        Next::EndStranded(end) => {
+            needed(upon::line_of_end(end, name), "made for settings that are no more")
         }
-        Phase::Proposed { .. } => Some(format!("scalectl approval show {name}")),
-        Phase::Accepted if execution.fence().is_some_and(|fence| !fence.is_alive(now)) => {
-            need = Some(format!("{name} (its fence ran out: wish it anew)"));
-            Some(format!("scalectl intent withdraw {name}"))
-        }
-        Phase::Accepted => Some(format!("scalectl actuate {name}")),
-        Phase::Started { call } if session.call_seems_ended(execution, call) => {
-            // Derived, not stored: the next write records it.
-            outcome = Some("unknown");
-            need = Some(format!("{name} (its call has ended without a result)"));
-            Some(format!("scalectl replay {name}"))
-        }
-        Phase::Started { call } if session.call_is_silent(execution, call) => {
-            outcome = Some("unknown");
-            let host = &call.holder.host;
-            need = Some(format!("{name} (no sign of life of its call on {host})"));
-            Some(format!("scalectl replay {name}"))
-        }
-        Phase::Started { .. } => execution.lease.as_ref().map(|held| {
-            let until = held.lease.expires_at.truncated_to_millis();
-            format!("on {} until {until}", held.holder.host)
-        }),
-        Phase::RecoveryPending { pending } => {
+        Next::Unanswered => plain(withdraw),
+        Next::Answer => plain(format!("scalectl approval show {name}")),
+        Next::FenceOver => needed(withdraw, "its fence ran out: wish it anew"),
+        Next::Start => plain(format!("scalectl actuate {name}")),
+        Next::CallEnds => under_call(session, execution, name),
+        Next::FindOut { quiet_from, is_quiet } => {
             let age = now.since(execution.updated_at);
-            need = Some(format!("{name} (unknown for {age})"));
-            let quiet = pending.quiet_until(execution.intent.terms.quiet_ms);
-            let is_soon = pending.is_quiet(execution.intent.terms.quiet_ms, now);
-            let from = if is_soon { String::new() } else { format!("  # quiet from {quiet}") };
-            Some(format!("scalectl replay {name}{from}"))
+            let from =
+                if is_quiet { String::new() } else { format!("  # quiet from {quiet_from}") };
+            needed(format!("scalectl replay {name}{from}"), &format!("unknown for {age}"))
         }
-        Phase::Failed { retry_at } => Some(format!("scalectl actuate {key}  # from {retry_at}")),
-        Phase::Succeeded | Phase::Observed => Some(format!("scalectl observe {name} --wait")),
-        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
-            None
+        Next::Retry { from } => {
+            plain(format!("scalectl actuate {}  # from {from}", execution.key()))
         }
+        Next::Confirm => plain(format!("scalectl observe {name} --wait")),
+        Next::Over => Ways { outcome, next: None, need: None },
+    }
+}
+
+/// The way on of a wish under a call, by what can be seen of the call from here. What is derived is
+/// not stored: the next write records it.
+fn under_call(session: &Session, execution: &Execution, name: &str) -> Ways {
+    let lost = |why: String| Ways {
+        outcome: Some("unknown"),
+        next: Some(format!("scalectl replay {name}")),
+        need: Some(format!("{name} ({why})")),
     };
-    Ways { outcome, next, need }
+    match execution.open_call() {
+        Some(call) if session.call_seems_ended(execution, call) => {
+            lost("its call has ended without a result".to_owned())
+        }
+        Some(call) if session.call_is_silent(execution, call) => {
+            lost(format!("no sign of life of its call on {}", call.holder.host))
+        }
+        Some(_) | None => {
+            let held = execution.lease.as_ref().map(|held| {
+                let until = held.lease.expires_at.truncated_to_millis();
+                format!("on {} until {until}", held.holder.host)
+            });
+            Ways { outcome: view::outcome_word(execution), next: held, need: None }
+        }
+    }
 }
 
 /// What a person must look at although the state alone does not say so.

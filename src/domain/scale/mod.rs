@@ -22,6 +22,7 @@ pub mod invariant;
 pub mod lease;
 pub mod left;
 mod life;
+pub mod next;
 pub mod observation;
 pub mod owners;
 pub mod policy;

@@ -1,0 +1,70 @@
+//! The way on: what carries a wish on from where it stands, or ends it where nothing can.
+//!
+//! Owns that decision for whoever tells a person: `status` in one line, `explain` with every way.
+//! Pure: whether a call has ended on this host is not known here. What a verb does next by itself
+//! is another question with an answer for each verb (`replay` starts no wish, a pass of `reconcile`
+//! calls once, `scale` waits), and is asked where it is done.
+
+use super::execution::{Execution, Phase};
+use super::standing::{EndedBy, stranded};
+use super::state::ServiceHead;
+use crate::domain::time::Timestamp;
+
+/// What carries a wish on, or ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: it is over.
+    Over,
+    /// It was made for settings that are no more: a person ends it and wishes anew.
+    EndStranded(EndedBy),
+    /// Another person answers it in time.
+    Answer,
+    /// Nobody has answered it in time: it is taken back.
+    Unanswered,
+    /// It is carried out.
+    Start,
+    /// Its fence ran out before it was carried out: it is taken back and wished anew.
+    FenceOver,
+    /// Its call ends, or what became of it is found out.
+    CallEnds,
+    /// It is found out what became of its call.
+    FindOut {
+        /// From when on nothing comes late.
+        quiet_from: Timestamp,
+        /// Whether that is so already.
+        is_quiet: bool,
+    },
+    /// It is tried again, or given up.
+    Retry {
+        /// When that may be, at the earliest.
+        from: Timestamp,
+    },
+    /// It is read until it is confirmed.
+    Confirm,
+}
+
+/// The way on of a wish.
+pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Next {
+    if let Some(end) = stranded(execution, head) {
+        return Next::EndStranded(end);
+    }
+    match &execution.phase {
+        Phase::Proposed { until } if now < *until => Next::Answer,
+        Phase::Proposed { .. } => Next::Unanswered,
+        Phase::Accepted if execution.is_spent(now) => Next::FenceOver,
+        Phase::Accepted => Next::Start,
+        Phase::Started { .. } => Next::CallEnds,
+        Phase::RecoveryPending { pending } => {
+            let quiet_ms = execution.intent.terms.quiet_ms;
+            Next::FindOut {
+                quiet_from: pending.quiet_until(quiet_ms),
+                is_quiet: pending.is_quiet(quiet_ms, now),
+            }
+        }
+        Phase::Failed { retry_at } => Next::Retry { from: *retry_at },
+        Phase::Succeeded | Phase::Observed => Next::Confirm,
+        Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
+            Next::Over
+        }
+    }
+}
