@@ -12,6 +12,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
+use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::OnUnknown;
 use crate::domain::scale::standing::stranded;
@@ -97,14 +98,25 @@ fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
     let what = format!("{what} is recorded and has not started");
     let problem = Problem::new("not_started", Exit::NotYet, what);
     let withdraw = c.command(&["intent", "withdraw", key]);
-    if stranded(&report.execution, &report.head).is_some() {
-        let hint = "it was made for settings that are no more: take it back, then wish anew";
-        return problem.hint(hint).run(withdraw);
+    match next_of(&report.execution, &report.head, c.now) {
+        Next::EndStranded(_) => problem
+            .hint("it was made for settings that are no more: take it back, then wish anew")
+            .run(withdraw),
+        Next::FenceOver => problem
+            .hint("its fence ran out, so nothing starts it: take it back, then wish anew")
+            .run(withdraw),
+        Next::Start
+        | Next::Answer
+        | Next::Unanswered
+        | Next::CallEnds
+        | Next::FindOut { .. }
+        | Next::Retry { .. }
+        | Next::Confirm
+        | Next::Over => problem
+            .hint("replay starts no wish: carry it out with the first, or take it back with")
+            .run(c.command(&["actuate", key]))
+            .run(withdraw),
     }
-    problem
-        .hint("replay starts no wish: carry it out with the first, or take it back with")
-        .run(c.command(&["actuate", key]))
-        .run(withdraw)
 }
 
 /// What waits for a colleague, and what a colleague types.

@@ -1,6 +1,7 @@
 //! The way on: what carries a wish on from where it stands, or ends it where nothing can.
 //!
-//! Owns that decision for whoever tells a person: `status` in one line, `explain` with every way.
+//! Owns that decision for whoever tells a person: `status` in one line, `explain` with every way, a
+//! step that has found it waiting.
 //! Pure: whether a call has ended on this host is not known here. What a verb does next by itself
 //! is another question with an answer for each verb (`replay` starts no wish, a pass of `reconcile`
 //! calls once, `scale` waits), and is asked where it is done.
