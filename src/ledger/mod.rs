@@ -26,6 +26,7 @@
 
 mod ahead;
 mod columns;
+mod create;
 mod error;
 pub mod life;
 mod postgres;
@@ -47,6 +48,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use columns::StoredEvent;
+pub use create::CreateOptions;
 pub use error::{ErrorClass, LedgerError};
 pub use postgres::{AddressError, ServerAddress, Surroundings};
 pub use reach::Reach;
@@ -57,8 +59,6 @@ pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
 pub use write::{Committed, WriteTxn};
 
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
-use crate::domain::registry::{RegistryBody, RegistryEvent};
-use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
 use sql::{Engine, MayWait};
 
@@ -100,19 +100,6 @@ impl Default for OpenOptions {
     }
 }
 
-/// What a new ledger is called; minted by the caller.
-#[derive(Debug, Clone)]
-pub struct CreateOptions {
-    /// Its identity.
-    pub ledger_id: LedgerId,
-    /// The run of the command that makes it.
-    pub command_id: CommandId,
-    /// How to open it afterwards.
-    pub open: OpenOptions,
-    /// The number of the group of the operating system that shares its file; none for one user.
-    pub group: Option<u32>,
-}
-
 /// Which ledger it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerIdentity {
@@ -149,85 +136,6 @@ struct Patience {
 const LOCK_SLICE: DurationMs = DurationMs::from_millis(100);
 
 impl Ledger {
-    /// Makes a ledger and opens it. Only `init` and `quickstart` do this. It appears whole or not
-    /// at all: it is made under another name and linked to its own when it is complete.
-    pub fn create(
-        location: &Location,
-        by: &Provenance,
-        at: Timestamp,
-        options: &CreateOptions,
-    ) -> Result<Self, LedgerError> {
-        let path = match location {
-            Location::File(path) => {
-                Self::create_file(path, by, at, options)?;
-                path.clone()
-            }
-            Location::Server(address) => {
-                Self::create_schema(address, by, at, options)?;
-                address.shown().into()
-            }
-        };
-        Self::open(location, options.open)
-            .map_err(|error| LedgerError::MadeUnopened { path, problem: error.to_string() })
-    }
-
-    fn create_file(
-        path: &Path,
-        by: &Provenance,
-        at: Timestamp,
-        options: &CreateOptions,
-    ) -> Result<(), LedgerError> {
-        let draft = sqlite::Draft::begin_for(path, options.ledger_id.as_str(), options.group)?;
-        let engine = draft.connect(options.open.lock_timeout)?;
-        let path = draft.path().to_owned();
-        let mut ledger = Self::new(Box::new(engine), options, "sqlite", path.clone());
-        let mut txn = ledger.write_unchecked(options.command_id.clone(), Reach::registry())?;
-        txn.append_registry(&created(by, at, options))?;
-        let _committed = txn.commit().map_err(|error| LedgerError::Failed {
-            doing: "create",
-            path,
-            // Not unknown: without its link the ledger does not exist.
-            problem: error.to_string(),
-        })?;
-        drop(ledger);
-        draft.publish()
-    }
-
-    fn create_schema(
-        address: &ServerAddress,
-        by: &Provenance,
-        at: Timestamp,
-        options: &CreateOptions,
-    ) -> Result<(), LedgerError> {
-        let reach = Reach::registry();
-        let engine =
-            postgres::PostgresEngine::create(address, options.open.lock_timeout, &reach.locks())?;
-        let mut ledger = Self::new(Box::new(engine), options, "postgres", address.shown().into());
-        let command_id = options.command_id.clone();
-        let read = ReadTxn { ledger: &mut ledger, open: true };
-        let mut txn = WriteTxn::new(read, command_id, reach);
-        let at = txn.now().unwrap_or(at);
-        let by = Provenance { db_role: txn.engine().role(), ..by.clone() };
-        txn.append_registry(&created(&by, at, options))?;
-        txn.commit().map(|_| ())
-    }
-
-    fn new(
-        engine: Box<dyn Engine>,
-        options: &CreateOptions,
-        name: &'static str,
-        path: PathBuf,
-    ) -> Self {
-        let identity = LedgerIdentity {
-            ledger_id: options.ledger_id.clone(),
-            incarnation: 1,
-            engine: name,
-            path,
-            schema_version: sqlite::schema_version(),
-        };
-        Self { engine, identity, poisoned_by: None, patience: None }
-    }
-
     /// Opens a ledger that is there. Creates nothing where there is none.
     pub fn open(location: &Location, options: OpenOptions) -> Result<Self, LedgerError> {
         let (engine, name, path, schema_version): (Box<dyn Engine>, _, _, _) = match location {
@@ -267,8 +175,9 @@ impl Ledger {
         self.poisoned_by.is_some()
     }
 
-    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none waits
-    /// as long as usual again. A file answers at once, and is waited for by its lock timeout only.
+    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none
+    /// waits as long as usual again. A file answers at once, and is waited for by its lock timeout
+    /// only.
     pub fn answer_within(&self, left: Option<Duration>) {
         self.engine.answer_within(left);
     }
@@ -378,11 +287,6 @@ impl Ledger {
         self.begin_write(&reach.locks(), &[])?;
         Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
     }
-}
-
-fn created(by: &Provenance, at: Timestamp, options: &CreateOptions) -> RegistryEvent {
-    let body = RegistryBody::LedgerCreated { ledger_id: options.ledger_id.clone(), incarnation: 1 };
-    RegistryEvent { at, by: by.clone(), body }
 }
 
 fn read_identity(

@@ -123,8 +123,8 @@ fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOption
     }
 }
 
-/// What every gate says of a put, and what would be recorded: what it would roll back may be none of
-/// its own, which no gate says.
+/// What every gate says of a put, and what would be recorded: what it would roll back may be none
+/// of its own, which no gate says.
 fn walked(
     session: &mut Session,
     state: &ServiceState,

@@ -21,7 +21,8 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             still_owned(named(p, "owner", owners), service, take_away, c)
         }
         Rejection::ApprovalRequired { .. } if c.is_supposed => p.hint(
-            "nothing is proposed yet: the same wish by scale proposes it, for a colleague to answer",
+            "nothing is proposed yet: the same wish by scale proposes it, for a colleague to \
+             answer",
         ),
         Rejection::ApprovalRequired { service, revision, until } => p
             .fact("proposal", format!("open for {}", until.since(c.now)))

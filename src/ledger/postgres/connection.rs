@@ -37,8 +37,8 @@ const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often whoever waits for an answer is asked whether to go on.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// How long a server may take to answer whoever has no time left: one that is there answers in less,
-/// and what it says is worth it.
+/// How long a server may take to answer whoever has no time left: one that is there answers in
+/// less, and what it says is worth it.
 const ANSWERS: Duration = Duration::from_secs(3);
 
 /// How long it may take to tell a server to give up.
