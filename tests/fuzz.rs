@@ -177,7 +177,8 @@ fn what_a_tick_is_told_keeps_its_properties() {
 
 #[test]
 fn what_a_cluster_says_keeps_its_properties() {
-    hold_all(|name| ["kubectl_object", "kubectl_autoscalers", "kubectl_fence"].contains(&name));
+    let names = ["kubectl_object", "kubectl_list", "kubectl_autoscalers", "kubectl_fence"];
+    hold_all(|name| names.contains(&name));
 }
 
 #[test]
