@@ -55,10 +55,10 @@ pub fn parse_strict(bytes: &[u8]) -> Result<Value, DocumentError> {
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(DocumentError::TooLong);
     }
-    strict(bytes)
+    parsed(bytes, Strict { takes_any_number: false })
 }
 
-fn strict(bytes: &[u8]) -> Result<Value, DocumentError> {
+fn parsed(bytes: &[u8], strict: Strict) -> Result<Value, DocumentError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| DocumentError::NotUtf8 { offset: error.valid_up_to() })?;
     if text.trim().is_empty() {
@@ -66,7 +66,7 @@ fn strict(bytes: &[u8]) -> Result<Value, DocumentError> {
     }
     let syntax = |error: serde_json::Error| DocumentError::Syntax(error.to_string());
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader).map_err(syntax)?;
+    let value = strict.deserialize(&mut reader).map_err(syntax)?;
     reader.end().map_err(syntax)?;
     Ok(value)
 }
@@ -76,9 +76,11 @@ pub fn read_document<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DocumentErr
     from_value(parse_strict(bytes)?)
 }
 
-/// The same where whoever gathered the bytes has a bound of its own.
-pub fn read_document_of_any_length<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DocumentError> {
-    from_value(strict(bytes)?)
+/// The same of a document that is somebody else's and is read for a few members: whoever gathered
+/// the bytes has a bound of its own, and a number past 2^53 − 1 is refused where a member that is
+/// read says it, and nowhere else.
+pub fn read_document_of_others<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DocumentError> {
+    from_value(parsed(bytes, Strict { takes_any_number: true })?)
 }
 
 /// Reads a strict value as a given shape; the error names the member.
@@ -92,7 +94,10 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError>
 /// [`NUMBER_MAX`], which a float holds exactly.
 const NUMBER_MAX_AS_FLOAT: f64 = 9_007_199_254_740_991.0;
 
-struct Strict;
+#[derive(Clone, Copy)]
+struct Strict {
+    takes_any_number: bool,
+}
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
@@ -113,14 +118,14 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
-        if value.unsigned_abs() > NUMBER_MAX {
+        if !self.takes_any_number && value.unsigned_abs() > NUMBER_MAX {
             return Err(E::custom(format!("integer {value} is past 2^53 - 1")));
         }
         Ok(value.into())
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
-        if value > NUMBER_MAX {
+        if !self.takes_any_number && value > NUMBER_MAX {
             return Err(E::custom(format!("integer {value} is past 2^53 - 1")));
         }
         Ok(value.into())
@@ -128,7 +133,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
         // An integer past a u64 arrives here, already rounded.
-        if value.abs() > NUMBER_MAX_AS_FLOAT {
+        if !self.takes_any_number && value.abs() > NUMBER_MAX_AS_FLOAT {
             return Err(E::custom(format!("number {value} is past 2^53 - 1")));
         }
         serde_json::Number::from_f64(value)
@@ -149,7 +154,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut out = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict)? {
+        while let Some(item) = items.next_element_seed(self)? {
             out.push(item);
         }
         Ok(Value::Array(out))
@@ -164,7 +169,7 @@ impl<'de> Visitor<'de> for Strict {
             if out.contains_key(&key) {
                 return Err(de::Error::custom(format!("duplicate key {key:?}")));
             }
-            let value = members.next_value_seed(Strict)?;
+            let value = members.next_value_seed(self)?;
             out.insert(key, value);
         }
         Ok(Value::Object(out))
@@ -253,6 +258,26 @@ mod tests {
         assert_eq!(parse_strict(&vec![b' '; DOCUMENT_BYTES_MAX + 1]), Err(DocumentError::TooLong));
         assert!(parse_strict(&vec![b'['; 200_000]).is_err(), "deep nesting ends in an error");
         let long = format!("{}[true]", " ".repeat(DOCUMENT_BYTES_MAX));
-        assert_eq!(read_document_of_any_length(long.as_bytes()), Ok([true]));
+        assert_eq!(read_document_of_others(long.as_bytes()), Ok([true]));
+    }
+
+    /// Nobody is kept from reading a count by a number beside it.
+    #[test]
+    fn a_foreign_document_is_refused_for_the_numbers_that_are_read_only() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Read {
+            count: crate::domain::id::Replicas,
+        }
+        let beside = br#"{"count":6,"x":[9223372036854775807,-9223372036854775808,1e300]}"#;
+        assert_eq!(read_document_of_others(beside), Ok(Read { count: 6.into() }));
+        assert!(parse_strict(beside).is_err());
+        for bytes in [
+            &br#"{"count":9007199254740992}"#[..],
+            br#"{"count":6,"count":6}"#,
+            br#"{"count":6,"x":1e400}"#,
+            br#"{"count":6} {}"#,
+        ] {
+            assert!(read_document_of_others::<Read>(bytes).is_err(), "{bytes:?}");
+        }
     }
 }

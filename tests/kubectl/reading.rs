@@ -208,3 +208,23 @@ fn what_came_must_be_what_was_asked_for() {
     let gone = kube.call(&[], &inspect("deployment/gone"));
     assert_eq!(in_short(&gone), "error no_such_object for good");
 }
+
+/// An object may have any number that the API takes, beside those that are read.
+#[test]
+fn numbers_beside_what_is_read_keep_nobody_from_reading() {
+    let kube = Kube::new();
+    kube.server.edit(WEB, |web| {
+        let spec = &mut web["spec"]["template"]["spec"];
+        spec["terminationGracePeriodSeconds"] = json!(i64::MAX);
+        spec["securityContext"] = json!({"runAsUser": i64::MAX, "fsGroup": -1});
+        web["metadata"]["generation"] = json!(7);
+        web["status"]["observedGeneration"] = json!(7);
+    });
+    let found = kube.inspect();
+    assert_eq!((&found["replicas"], &found["generation"]), (&json!(6), &json!(7)), "{found}");
+    // A count that nobody could say again is none.
+    kube.server.edit(WEB, |web| web["spec"]["replicas"] = json!((1_u64 << 53) + 1));
+    let found = kube.inspect();
+    assert_eq!(found["error"]["code"], "read_failed", "{found}");
+    assert!(found["error"]["detail"].as_str().unwrap().contains("replicas"), "{found}");
+}

@@ -14,7 +14,7 @@ use super::place::{Kind, Place, is_name};
 use crate::actuator::protocol::LIST_ITEMS_MAX;
 use crate::adapters::refusal::Refusal;
 use crate::adapters::shown_name as name;
-use crate::domain::canonical::{DocumentError, from_value, read_document_of_any_length};
+use crate::domain::canonical::{DocumentError, from_value, read_document_of_others};
 use crate::domain::scale::owners::{Owners, TakeAway};
 use crate::domain::scale::service::RegisteredMode;
 
@@ -118,7 +118,7 @@ impl Autoscalers {
 
     /// Those of a list of one kind that kubectl printed.
     fn add(&mut self, printed: &[u8], kind: &'static str) -> Result<(), DocumentError> {
-        let list: List<Value> = read_document_of_any_length(printed)?;
+        let list: List<Value> = read_document_of_others(printed)?;
         for item in list.items {
             let said = |at: &str| item.pointer(at).and_then(Value::as_str).map(str::to_owned);
             let (namespace, own) = (said("/metadata/namespace"), said("/metadata/name"));

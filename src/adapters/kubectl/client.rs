@@ -8,7 +8,7 @@ use crate::actuator::host::Deadline;
 use crate::adapters::child::{Ended, RunError, run};
 use crate::adapters::command;
 use crate::adapters::refusal::Refusal;
-use crate::domain::canonical::read_document_of_any_length;
+use crate::domain::canonical::read_document_of_others;
 use crate::domain::id::ClusterId;
 
 /// The program.
@@ -77,7 +77,7 @@ impl<'a> Client<'a> {
 
     pub(super) fn document<T: DeserializeOwned>(&self, tail: &[&str]) -> Result<T, Refusal> {
         let ended = self.output(tail)?;
-        read_document_of_any_length(&ended.stdout).map_err(|error| {
+        read_document_of_others(&ended.stdout).map_err(|error| {
             let detail = format!("what kubectl {} printed cannot be read: {error}", tail[0]);
             Refusal::retryable("read_failed", detail)
         })

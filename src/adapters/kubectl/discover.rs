@@ -17,7 +17,7 @@ use crate::adapters::discovery::{Gathered, other_ledger};
 use crate::adapters::mark::Mark;
 use crate::adapters::refusal::Refusal;
 use crate::adapters::shown_name;
-use crate::domain::canonical::{DocumentError, from_value, read_document_of_any_length};
+use crate::domain::canonical::{DocumentError, from_value, read_document_of_others};
 use crate::domain::id::ClusterId;
 use crate::domain::scale::intent::TargetBinding;
 
@@ -82,7 +82,7 @@ type Objects<T> = (Vec<T>, Vec<String>);
 
 /// The objects of a list of one kind that kubectl printed.
 fn objects_in(printed: &[u8], kind: Kind) -> Result<Objects<(Place, Object)>, DocumentError> {
-    let list: List<Value> = read_document_of_any_length(printed)?;
+    let list: List<Value> = read_document_of_others(printed)?;
     let (mut objects, mut odd) = (Vec::new(), Vec::new());
     for item in list.items {
         let said = |at: &str| {

@@ -16,7 +16,7 @@ use crate::actuator::protocol::Inspection;
 use crate::adapters::child::{RunError, is_present};
 use crate::adapters::now;
 use crate::adapters::refusal::Refusal;
-use crate::domain::canonical::{DocumentError, read_document_of_any_length};
+use crate::domain::canonical::{DocumentError, read_document_of_others};
 use crate::domain::id::{ClusterId, Replicas, RuntimeId, TargetUid, WorkloadId};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::time::DurationMs;
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
 
 /// What an object says that kubectl printed: its uid, its count, and who else has set that.
 pub fn object_in(printed: &[u8]) -> Result<(String, Option<u64>, Vec<String>), DocumentError> {
-    let object: Object = read_document_of_any_length(printed)?;
+    let object: Object = read_document_of_others(printed)?;
     let count = object.spec.replicas.map(Replicas::get);
     Ok((object.metadata.uid.to_string(), count, object.managers()))
 }

@@ -10,7 +10,7 @@ use super::json;
 
 /// The one strict JSON object of a text that was taken.
 fn object(data: &[u8]) -> Value {
-    assert_eq!(json::problem(data), None, "only a strict document is taken");
+    assert_eq!(json::problem_of_foreign(data), None, "only a strict document is taken");
     let said: Value = serde_json::from_slice(data).expect("it was read");
     assert!(said.is_object(), "{said} is taken for an object");
     said

@@ -12,17 +12,27 @@ type Open = Option<Vec<String>>;
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
+    number_max: f64,
 }
 
 /// Why a text is not one strict document; none where it is.
 pub fn problem(bytes: &[u8]) -> Option<&'static str> {
+    problem_up_to(bytes, NUMBER_MAX)
+}
+
+/// The same of a document that is somebody else's, whose numbers may be any that a float holds.
+pub fn problem_of_foreign(bytes: &[u8]) -> Option<&'static str> {
+    problem_up_to(bytes, f64::MAX)
+}
+
+fn problem_up_to(bytes: &[u8], number_max: f64) -> Option<&'static str> {
     if bytes.len() > 1 << 20 {
         return Some("too long");
     }
     if std::str::from_utf8(bytes).is_err() {
         return Some("not UTF-8");
     }
-    Reader { text: bytes, at: 0 }.document().err()
+    Reader { text: bytes, at: 0, number_max }.document().err()
 }
 
 impl Reader<'_> {
@@ -155,7 +165,7 @@ impl Reader<'_> {
         }
         let text = std::str::from_utf8(&self.text[start..self.at]).map_err(|_| "not UTF-8")?;
         let value: f64 = text.parse().map_err(|_| "no number")?;
-        if value.abs() > NUMBER_MAX { Err("a number past 2^53 - 1") } else { Ok(()) }
+        if value.abs() > self.number_max { Err("a number past 2^53 - 1") } else { Ok(()) }
     }
 
     fn word(&mut self, first: u8) -> Result<(), &'static str> {
