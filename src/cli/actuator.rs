@@ -140,10 +140,22 @@ fn bind(args: &BindArgs, app: &mut App) -> Outcome {
         current_dir: &current_dir,
         search_path: search_path.as_deref(),
     };
-    let actuator = actuator_bind(app.session()?, &args.name, &command)?;
-    let mut answer = shown(&actuator).line("  bound on this host".to_owned());
+    let bound = actuator_bind(app.session()?, &args.name, &command)?;
+    let mut answer = shown(&bound.actuator).line("  bound on this host".to_owned());
     answer.changed = true;
-    Ok(answer)
+    if bound.unused.is_empty() {
+        return Ok(answer);
+    }
+    let mut put = ["actuator", "put", args.name.as_str(), "--"].map(str::to_owned).to_vec();
+    put.extend(args.command.iter().map(|word| word.to_string_lossy().into_owned()));
+    let text = format!(
+        "the command declares {}, and {} is not registered with that: nobody asks it for it \
+         until it is: {}",
+        bound.unused.join(", "),
+        args.name,
+        shell_line(&app.problem_context().command(&put))
+    );
+    Ok(answer.warning("more_capabilities", text))
 }
 
 fn shown(actuator: &RegisteredActuator) -> Answer {
@@ -159,11 +171,7 @@ fn shown(actuator: &RegisteredActuator) -> Answer {
 }
 
 fn words(capabilities: Capabilities) -> String {
-    let serde_json::Value::Object(members) = json!(capabilities) else {
-        return String::new();
-    };
-    let can: Vec<String> =
-        members.into_iter().filter(|(_, can)| *can == true).map(|(word, _)| word).collect();
+    let can = capabilities.words();
     if can.is_empty() { "nothing beyond apply".to_owned() } else { can.join(", ") }
 }
 

@@ -21,7 +21,7 @@ use crate::domain::scale::event::Stamped;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::RegisteredActuator;
+use crate::domain::scale::service::{Capabilities, RegisteredActuator};
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{ExecutionFilter, Reach, ReadTxn};
@@ -91,7 +91,8 @@ pub fn actuator_put(
     // What promises other things is refused below, whatever it finds.
     let keeps_promises = |before: &Option<RegisteredActuator>| {
         before.as_ref().is_none_or(|before| {
-            before.adapter == actuator.adapter && before.capabilities == actuator.capabilities
+            before.adapter == actuator.adapter
+                && before.capabilities.promises_like(actuator.capabilities)
         })
     };
     let found = if keeps_promises(&existing) {
@@ -236,12 +237,21 @@ fn other_target(execution: &Execution, found: &TargetUid) -> OpError {
     }
 }
 
-/// Binds a registered actuator to a command of this host. The command must be that actuator.
+/// What a binding came to.
+pub struct BoundHere {
+    /// The actuator.
+    pub actuator: RegisteredActuator,
+    /// What the command can do that the actuator is not registered with, so that nobody asks it.
+    pub unused: Vec<String>,
+}
+
+/// Binds a registered actuator to a command of this host. The command must be that actuator, and
+/// do all that the rules may rest on; what it can do besides is not used.
 pub fn actuator_bind(
     session: &mut Session,
     name: &ActuatorName,
     command: &TypedCommand<'_>,
-) -> Result<RegisteredActuator, OpError> {
+) -> Result<BoundHere, OpError> {
     let actuator = session.actuator(name)?;
     let binding = typed_binding(session, command)?;
     let description = introduced(session, &binding, name)?;
@@ -255,13 +265,19 @@ pub fn actuator_bind(
         ));
     }
     // What the rules may rest on is in the ledger; here it must not be less.
-    if description.capabilities != actuator.capabilities {
+    let missing = beyond(actuator.capabilities, description.capabilities);
+    if !missing.is_empty() {
         return Err(OpError::Usage {
             code: "other_capabilities",
             message: format!(
-                "the command declares other capabilities than {name} is registered with"
+                "{name} is registered with {}, which the command does not declare",
+                missing.join(", ")
             ),
-            hint: Some("actuator put registers what a command declares, and binds it".to_owned()),
+            hint: Some(
+                "bind the program that can, or a newer one; actuator put registers what a command \
+                 declares, for every host"
+                    .to_owned(),
+            ),
         });
     }
     let found = found_targets(session, &actuator, &binding)?;
@@ -271,7 +287,14 @@ pub fn actuator_bind(
     refuse_in_flight(&txn, name, &found, now)?;
     // Under the write lock: nothing can have started with the other command in between.
     bindings::put(&bindings_file, &txn.identity().ledger_id.clone(), name, &binding)?;
-    Ok(actuator)
+    let unused = beyond(description.capabilities, actuator.capabilities);
+    Ok(BoundHere { actuator, unused })
+}
+
+/// What one can do that the other cannot, in the words of the protocol.
+fn beyond(one: Capabilities, other: Capabilities) -> Vec<String> {
+    let known = other.words();
+    one.words().into_iter().filter(|word| !known.contains(word)).collect()
 }
 
 fn typed_binding(session: &Session, command: &TypedCommand<'_>) -> Result<Binding, OpError> {

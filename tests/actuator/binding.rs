@@ -18,7 +18,7 @@ fn program(world: &World, name: &str) -> PathBuf {
     path
 }
 
-fn serviced() -> World {
+pub(super) fn serviced() -> World {
     let world = World::new();
     world.run("init").exits(0);
     world.write("fake/capabilities", "inspect\n");
@@ -142,9 +142,11 @@ fn a_command_of_another_actuator_is_not_bound() {
     let line = "actuator bind mine -- scalectl actuator run local --command true";
     let ran = world.json(line).exits(2);
     assert_eq!(ran.at("/error/code"), "other_actuator");
-    world.write("fake/capabilities", "inspect\nlookup\n");
+    world.write("fake/capabilities", "lookup\n");
     let ran = world.json("actuator bind mine -- ./mine.sh").exits(2);
     assert_eq!(ran.at("/error/code"), "other_capabilities");
+    let text = ran.at("/error/message");
+    assert_eq!(text, "mine is registered with inspect, which the command does not declare");
     assert_eq!(bindings(&world), before);
     world.run("actuator bind nobody -- ./mine.sh").exits(24);
     let ran = world.json("actuator bind mine -- ./not-there.sh").exits(24);

@@ -329,6 +329,21 @@ pub struct Capabilities {
     pub discover: bool,
 }
 
+impl Capabilities {
+    /// The words of what it can do, in their order.
+    pub fn words(self) -> Vec<String> {
+        let Ok(serde_json::Value::Object(members)) = serde_json::to_value(self) else {
+            return Vec::new();
+        };
+        members.into_iter().filter(|(_, can)| *can == true).map(|(word, _)| word).collect()
+    }
+
+    /// Whether both make the same promises to the rules: a list of what could be scaled is none.
+    pub fn promises_like(self, other: Self) -> bool {
+        Self { discover: other.discover, ..self } == other
+    }
+}
+
 /// A registered actuator, as the ledger keeps it. The command is bound per host, elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
