@@ -1,6 +1,7 @@
 //! `service`: put, show, list, discover, bind, mode, retire.
 
 mod change;
+mod differences;
 mod discover;
 mod mode;
 mod put;

@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::path::Path;
 
 use clap::ArgMatches;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::change::{PutArgs, change_of, said_beside};
+use super::differences::differences;
 use crate::cli::app::App;
 use crate::cli::fault::Fault;
 use crate::cli::noun::Outcome;
@@ -96,7 +97,7 @@ fn answer(name: &ServiceName, done: &Registered, app: &mut App) -> Outcome {
         Some(before) => {
             let mut answer =
                 answer.line(format!("{}  registration {}", name, registration.unit_revision));
-            for line in differences("", &json!(before), &after) {
+            for line in differences(&json!(before), &after) {
                 answer = answer.line(format!("  {line}"));
             }
             answer
@@ -128,33 +129,4 @@ fn stranded(
         ))
     });
     Ok(said.collect())
-}
-
-/// The members in which two documents differ, one line each.
-fn differences(prefix: &str, before: &Value, after: &Value) -> Vec<String> {
-    match (before, after) {
-        (Value::Object(old), Value::Object(new)) => {
-            let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            names
-                .into_iter()
-                .flat_map(|name| {
-                    let path =
-                        if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-                    let null = Value::Null;
-                    let (old, new) =
-                        (old.get(name).unwrap_or(&null), new.get(name).unwrap_or(&null));
-                    differences(&path, old, new)
-                })
-                .collect()
-        }
-        (old, new) if old == new => Vec::new(),
-        (old, new) => {
-            let text = |value: &Value| match value {
-                Value::Null => "-".to_owned(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            vec![format!("{prefix:<28} {} → {}", text(old), text(new))]
-        }
-    }
 }
