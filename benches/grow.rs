@@ -196,7 +196,9 @@ fn live(txn: &mut WriteTxn<'_>, facts: &Facts, service: &ServiceName, life: u64)
         ended_at: Some(Clock::system().now()),
     };
     let state = facts.step(txn, service, state, &end)?;
-    facts.step(txn, service, state, &Command::Observe { key, reading: None }).map(|_| ())
+    facts
+        .step(txn, service, state, &Command::Observe { key, reading: None, bound_before: None })
+        .map(|_| ())
 }
 
 fn started<'s>(state: &'s ServiceState, key: &ExecutionKey) -> Done<(&'s Execution, &'s Call)> {

@@ -3085,7 +3085,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__override)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help set clear"
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help clear set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3165,7 +3165,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__override__subcmd__set)
-            opts="-o -h --until --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --timeout --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --until --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --rolls-back --timeout --approve-within --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3211,15 +3211,15 @@ _scalectl() {
                     COMPREPLY=($(compgen -W "not-drained" -- "${cur}"))
                     return 0
                     ;;
-                --approve-within)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --rolls-back)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --approve-within)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4443,13 +4443,17 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__settle)
-            opts="-o -h --key --applied --not-applied --break-glass --reason --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --key --applied --not-applied --attempt --break-glass --reason --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --attempt)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

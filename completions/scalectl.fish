@@ -377,6 +377,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l dry-run -d 
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -l wait -d 'Wait for what has a known end: a lease, a quiet time, a backoff'
 complete -c scalectl -n "__fish_scalectl_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l key -d 'The same as a flag' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l attempt -d 'The attempt that did not take effect [default: the one that is unknown now]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l break-glass -d 'Under this authorization, where policy does not let you' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l reason -d 'Why [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand settle" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
@@ -885,17 +886,27 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_
 complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand hold; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -f -a "set" -d 'Scale a service, and let no tick move it until then'
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from set clear" -f -a "clear" -d 'End an override before its time; the count stays as it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -f -a "clear" -d 'End an override before its time; the count stays as it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and not __fish_seen_subcommand_from clear set" -f -a "set" -d 'Scale a service, and let no tick move it until then'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l until -d 'When it ends by itself: an instant, or how long from now; at most a month' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l key -d 'The key that names this wish for ever; minted where none is given' -r
@@ -906,9 +917,9 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this failed wish: it ends as abandoned in the same transaction' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l timeout -d 'How long to wait for all of it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -921,16 +932,6 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l reason -d 'Why [env: SCALECTL_REASON]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
-json\t'One JSON document'
-ndjson\t'One JSON document a line'
-name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from clear" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l key -d 'The key that names this adoption for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand adopt" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r

@@ -12,6 +12,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::ProblemContext;
 use super::{plan, unwell, upon, view};
+use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::left::Left;
 use crate::domain::scale::next::{Next, next_of};
@@ -50,6 +51,12 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         // A service stands for its newest intent.
         Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
             Ok(newest) => newest,
+            Err(Fault::Op(OpError::Rejected { rejection, .. }))
+                if matches!(*rejection, Rejection::NoSuchKey { .. }) =>
+            {
+                let service = args.what.parse().map_err(|_| Fault::from(*rejection))?;
+                return without_a_wish(&service, app);
+            }
             // It is neither a key nor a service, and a key is what was most likely meant.
             Err(Fault::Op(OpError::Rejected { rejection, .. }))
                 if matches!(*rejection, Rejection::NoSuchService { .. }) =>
@@ -60,11 +67,32 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         },
         other => other?,
     };
+    explained(&key, app)
+}
+
+/// A service that nobody has wished anything of: who keeps its count, and what lies upon it.
+fn without_a_wish(service: &ServiceName, app: &mut App) -> Outcome {
+    app.session()?.tell_standing()?;
+    let head = app.session()?.load_service(service)?.head;
+    let c = ProblemContext { now: app.session()?.now(), ..app.problem_context() };
+    let facts = upon::all(app.session()?, service, &head, &c)?;
+    let mut answer = Answer::ok()
+        .whole_noun("service", view::service(&head))
+        .noun("facts", &facts.iter().map(upon::Fact::view).collect::<Vec<_>>())
+        .name(service.as_str())
+        .line(format!("{service}  nobody has wished a count of it"))
+        .line(String::new())
+        .line(format!("Upon {service}"));
+    answer.current = view::current(&head);
+    Ok(facts.iter().flat_map(upon::Fact::lines).fold(answer, Answer::line))
+}
+
+fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     let session = app.session()?;
     session.tell_standing()?;
-    let (state, execution) = session.load(&key)?;
+    let (state, execution) = session.load(key)?;
     let now = session.now();
-    let events = session.events_of(&key)?;
+    let events = session.events_of(key)?;
     let call = call_text(session, &execution);
     let mut known = known(&execution, now, call);
     let c = ProblemContext { now, ..app.problem_context() };
@@ -274,6 +302,7 @@ fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(S
             vec![way(&format!("replay {name} --wait"), "find out what became of it")]
         }
         Next::FindOut { quiet_from, is_quiet } => {
+            let attempt = execution.attempts;
             let from = if is_quiet { String::new() } else { format!("from {quiet_from} on; ") };
             vec![
                 way(
@@ -285,7 +314,7 @@ fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(S
                     &format!("{from}needs a reading of the wished count"),
                 ),
                 way(
-                    &format!("settle {name} --not-applied --reason TEXT"),
+                    &format!("settle {name} --not-applied --attempt {attempt} --reason TEXT"),
                     &format!("{from}then the same key may be tried again"),
                 ),
             ]

@@ -105,11 +105,13 @@ fn for_a_person(report: &Report, app: &App) -> Problem {
     let key = execution.key().as_str();
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let text = format!("{name} is unknown, and neither time nor its actuator can tell");
+    let attempt = execution.attempts.to_string();
+    let not_applied = ["settle", key, "--not-applied", "--attempt", &attempt];
     Problem::new("attention", Exit::Attention, text)
         .hint("what is known is told by the first; look at the target, then say what became of it")
         .run(c.command(&["explain", key]))
         .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
-        .run(c.command(&["settle", key, "--not-applied", "--reason", "TEXT"]))
+        .run(c.command(&[&not_applied[..], &["--reason", "TEXT"]].concat()))
 }
 
 fn answer_of(done: Reconciled, app: &App) -> Answer {

@@ -3,12 +3,14 @@
 use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
 
 use super::app::App;
+use super::args::whole_number;
 use super::exit::Exit;
+use super::fault::Fault;
 use super::intent::{KeyArg, reason};
 use super::noun::{Noun, Outcome};
 use super::output::Out;
 use super::view;
-use crate::domain::id::AuthorizationId;
+use crate::domain::id::{AttemptNumber, AuthorizationId};
 use crate::domain::scale::decide::Reply;
 use crate::ops::settle::{Word, settle};
 
@@ -33,6 +35,9 @@ struct SettleArgs {
     /// It did not and will not take effect; the same key may then be tried again
     #[arg(long)]
     not_applied: bool,
+    /// The attempt that did not take effect [default: the one that is unknown now]
+    #[arg(long, value_name = "N", value_parser = whole_number, conflicts_with = "applied")]
+    attempt: Option<u64>,
     /// Under this authorization, where policy does not let you
     #[arg(long, value_name = "ID")]
     break_glass: Option<AuthorizationId>,
@@ -48,7 +53,10 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let reason = reason(args.reason.as_deref(), app)?;
     let word = if args.applied { Word::Applied } else { Word::NotApplied };
     // Whoever has nothing to settle is told how the key stands, as by every other step.
-    let report = settle(app.session()?, &key, word, &reason, args.break_glass.as_ref())?;
+    let meant = args.attempt.map(AttemptNumber::new).transpose();
+    let meant = meant.map_err(|error| Fault::usage("out_of_range", error.to_string()))?;
+    let glass = args.break_glass.as_ref();
+    let report = settle(app.session()?, &key, word, meant, &reason, glass)?;
     let exit = match report.reply {
         Reply::Done => Exit::Ok,
         Reply::Replayed
@@ -57,5 +65,12 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         | Reply::Late
         | Reply::Evaluated => view::step_exit(&report),
     };
-    Ok(view::answer(app, &report, exit))
+    let answer = view::answer(app, &report, exit);
+    let settled = report.execution.result.as_ref().filter(|_| report.reply == Reply::Done);
+    Ok(match settled {
+        Some(recorded) => {
+            answer.line(format!("  settled    attempt {}, by your word", recorded.attempt))
+        }
+        None => answer,
+    })
 }

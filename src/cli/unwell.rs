@@ -283,6 +283,8 @@ fn unknown(
     let blocked = format!("{} starts nothing else until this is settled", execution.intent.service);
     let problem = problem.fact("blocked", blocked);
     let problem = if execution.intent.terms.on_unknown == OnUnknown::Halt {
+        let attempt = pending.call.attempt.to_string();
+        let not_applied = ["settle", key, "--not-applied", "--attempt", &attempt];
         problem
             .hint(
                 "never use a new key; what is known is told by the first; look at the target, then \
@@ -290,7 +292,7 @@ fn unknown(
             )
             .run(c.command(&["explain", key]))
             .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
-            .run(c.command(&["settle", key, "--not-applied", "--reason", "TEXT"]))
+            .run(c.command(&[&not_applied[..], &["--reason", "TEXT"]].concat()))
     } else if until > c.now && !pending.fenced {
         let left = until.since(c.now);
         problem

@@ -265,7 +265,7 @@ impl Session {
         let capabilities = actuator.capabilities;
         let target = &execution.intent.wish.target;
         let found = if capabilities.inspect {
-            match asker.reading(target, self.now()) {
+            match self.reading_before_call(&execution.intent.service, asker, target) {
                 Ok(reading) => Some(Ok(reading)),
                 Err(OpError::Interrupted { signal, .. }) => {
                     return Err(OpError::Interrupted { signal, key: None });

@@ -107,7 +107,8 @@ impl Session {
     ) -> Result<Foretold, OpError> {
         let reading = self.take_reading(state, execution)?;
         let key = execution.key().clone();
-        let observe = Command::Observe { key: key.clone(), reading };
+        let bound_before = state.head.binding.clone();
+        let observe = Command::Observe { key: key.clone(), reading, bound_before };
         let now = self.now();
         let decided =
             self.with_context(state, Some(&key), |context| decide(state, &observe, context, now))?;

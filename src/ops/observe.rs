@@ -23,7 +23,7 @@ pub fn observe(session: &mut Session, key: &ExecutionKey) -> Result<Report, OpEr
     }
     // Nothing was ever called for it, so there is nothing to read.
     if !execution.is_live() || execution.calls == 0 {
-        let command = Command::Observe { key: key.clone(), reading: None };
+        let command = Command::Observe { key: key.clone(), reading: None, bound_before: None };
         return session.step(&execution, command);
     }
     session.confirm(key)

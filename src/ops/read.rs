@@ -1,13 +1,16 @@
 //! Reading the target of a key and recording what it says, and whose target it is. The shared step
 //! of `observe`, `replay` and `scale`, and of whoever registers a target.
 
+use super::ask::{Asker, reading_of};
 use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
+use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{ExecutionKey, ServiceName, TargetUid};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::{Reply, decide};
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::Registration;
@@ -44,12 +47,43 @@ impl Session {
         Ok(Some((reading, serial)))
     }
 
+    /// A reading right before a call. A call is not refused for whoever else drives the count,
+    /// because the registered mode says whose it is; but they are told.
+    pub(super) fn reading_before_call(
+        &mut self,
+        service: &ServiceName,
+        asker: &Asker<'_>,
+        target: &TargetBinding,
+    ) -> Result<Reading, OpError> {
+        let began_at = self.now();
+        let found = asker.inspect_now(&PartialTarget::from(target), began_at)?;
+        self.tell_of_owners(service, &found.owners);
+        Ok(reading_of(found, began_at))
+    }
+
+    /// Says, once, who else drives a count that is ours to set.
+    pub(super) fn tell_of_owners(&mut self, service: &ServiceName, owners: &[String]) {
+        const CODE: &str = "other_owner";
+        if self.notices.iter().any(|notice| notice.code == CODE) {
+            return;
+        }
+        for owner in owners {
+            let text = format!(
+                "{owner} drives the count of {service}, too, and may undo what is wished: take it \
+                 away, or give it the count with service mode"
+            );
+            self.notice(CODE, text);
+        }
+    }
+
     /// Reads the target of a key and confirms its result, or keeps the reading beside it.
     pub(crate) fn confirm(&mut self, key: &ExecutionKey) -> Result<Report, OpError> {
         for _ in 0..READING_TRIES {
             let (state, execution) = self.load(key)?;
             let reading = self.take_reading(&state, &execution)?;
-            let report = self.step(&execution, Command::Observe { key: key.clone(), reading })?;
+            let (key, bound_before) = (key.clone(), state.head.binding);
+            let observe = Command::Observe { key, reading, bound_before };
+            let report = self.step(&execution, observe)?;
             if report.reply != Reply::StaleReading {
                 return Ok(report);
             }
@@ -67,7 +101,9 @@ impl Session {
             let Some((reading, began_after_serial)) = self.take_reading(&state, &execution)? else {
                 return Ok(None);
             };
-            let settlement = Box::new(Settlement::Reading { reading, began_after_serial });
+            let bound_before = state.head.binding;
+            let read = Settlement::Reading { reading, began_after_serial, bound_before };
+            let settlement = Box::new(read);
             let (key, authorization) = (key.clone(), None);
             let settle = Command::Settle { key, settlement, authorization };
             let report = self.step(&execution, settle)?;

@@ -121,10 +121,10 @@ fn step(
         Phase::Failed { retry_at } => {
             if !execution.is_retryable(session.now()) {
                 run.steps.push("no attempt is left: recorded as failed".to_owned());
-                return Ok(Some(
-                    session
-                        .step(execution, Command::Observe { key: key.clone(), reading: None })?,
-                ));
+                return Ok(Some(session.step(
+                    execution,
+                    Command::Observe { key: key.clone(), reading: None, bound_before: None },
+                )?));
             }
             if session.now() < *retry_at {
                 run.steps.push(format!("the next attempt may start at {retry_at}"));

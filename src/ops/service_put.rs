@@ -16,6 +16,7 @@ use crate::domain::id::{
     ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
 use crate::domain::scale::command::{Command, RegisterService};
+use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::service::{
     Binding, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
     RegisteredMode, Registration, TargetMatch,
@@ -126,6 +127,9 @@ pub fn service_put(
     let registration =
         merged(session, service, before.registration.as_ref(), change, actuator.as_ref(), &target)?;
     check(&registration, actuator.as_ref())?;
+    if registration.mode.record_mode().is_some() {
+        session.tell_of_owners(service, &target.owners);
+    }
     // A premise that nobody named is what was just read: two changes at once must not mix.
     let expected = expected.unwrap_or_else(|| {
         before.registration.as_ref().map_or(0, |registration| registration.unit_revision.get())
@@ -170,6 +174,46 @@ struct Target {
     runtime: RuntimeId,
     workload: WorkloadId,
     binding: Option<Binding>,
+    /// Who drives the count, by the reading.
+    owners: Vec<String>,
+}
+
+/// What a person names beside what is read is a premise: another object is not taken in silence.
+fn refuse_other(
+    service: &ServiceName,
+    change: &ServiceChange,
+    found: &TargetBinding,
+) -> Result<(), OpError> {
+    let uid = change.target_uid.as_ref().filter(|named| **named != found.target_uid);
+    let version =
+        change.target_version.as_ref().filter(|named| **named != found.target_resource_version);
+    let (flag, named, found) = match (uid, version) {
+        (None, None) => return Ok(()),
+        (Some(uid), _) => ("--target-uid", uid.as_str(), found.target_uid.as_str()),
+        (None, Some(version)) => {
+            ("--target-version", version.as_str(), found.target_resource_version.as_str())
+        }
+    };
+    Err(OpError::Usage {
+        code: "other_target",
+        message: format!("{flag} names {named}, and the target of {service} is read as {found}"),
+        hint: Some(format!("if what is there is meant, say it without {flag}")),
+    })
+}
+
+/// What the target is called: as named, as before, or as the service.
+fn workload_of(
+    service: &ServiceName,
+    change: &ServiceChange,
+    old: Option<&Registration>,
+) -> Result<WorkloadId, OpError> {
+    match (&change.workload, old) {
+        (Some(workload), _) => Ok(workload.clone()),
+        (None, Some(old)) => Ok(old.workload_id.clone()),
+        (None, None) => service.as_str().parse().map_err(|error| OpError::Internal {
+            what: format!("{service} names no workload: {error}"),
+        }),
+    }
 }
 
 fn read_target(
@@ -180,19 +224,14 @@ fn read_target(
     actuator: Option<&RegisteredActuator>,
 ) -> Result<Target, OpError> {
     let old = before.registration.as_ref();
-    let workload = match (&change.workload, old) {
-        (Some(workload), _) => workload.clone(),
-        (None, Some(old)) => old.workload_id.clone(),
-        (None, None) => service.as_str().parse().map_err(|error| OpError::Internal {
-            what: format!("{service} names no workload: {error}"),
-        })?,
-    };
+    let workload = workload_of(service, change, old)?;
     if let Some(old) = old.filter(|old| !change.moves(old)) {
         return Ok(Target {
             cluster: old.cluster_id.clone(),
             runtime: old.runtime_id.clone(),
             workload,
             binding: None,
+            owners: Vec::new(),
         });
     }
     let given = (&change.cluster, &change.runtime, &change.target_uid, &change.target_version);
@@ -210,6 +249,7 @@ fn read_target(
                 read_at: session.now(),
                 outdated: Outdated::default(),
             }),
+            owners: Vec::new(),
         });
     }
     let Some(actuator) = actuator.filter(|actuator| actuator.capabilities.inspect) else {
@@ -230,7 +270,8 @@ fn read_target(
     };
     let began_at = session.now();
     let found = session.asker(actuator)?.inspect_now(&partial, began_at)?;
-    let target = found.target.clone();
+    let (target, owners) = (found.target.clone(), found.owners.clone());
+    refuse_other(service, change, &target)?;
     // The same place: an update keeps the binding's identity, and another object must be accepted
     // with `service bind`.
     Ok(Target {
@@ -238,5 +279,6 @@ fn read_target(
         runtime: target.runtime_id,
         workload: target.workload_id,
         binding: Some(Binding::from(&reading_of(found, began_at))),
+        owners,
     })
 }

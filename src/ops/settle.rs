@@ -4,7 +4,7 @@ use super::error::OpError;
 use super::read::READING_TRIES;
 use super::report::Report;
 use super::session::Session;
-use crate::domain::id::{AuthorizationId, ExecutionKey};
+use crate::domain::id::{AttemptNumber, AuthorizationId, ExecutionKey};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Phase;
@@ -21,10 +21,12 @@ pub enum Word {
 }
 
 /// Ends an unknown attempt by a person's word: one that policy lets give it, or an authorization.
+/// The word is about the attempt that is meant, or else about the one that was unknown at first.
 pub fn settle(
     session: &mut Session,
     key: &ExecutionKey,
     word: Word,
+    meant: Option<AttemptNumber>,
     reason: &Reason,
     authorization: Option<&AuthorizationId>,
 ) -> Result<Report, OpError> {
@@ -33,12 +35,16 @@ pub fn settle(
         session.record_loss(&execution)?;
     }
     let (_, execution) = session.load(key)?;
+    let attempt = meant.or(match &execution.phase {
+        Phase::RecoveryPending { pending } => Some(pending.call.attempt),
+        _ => None,
+    });
     session.record_end(&execution)?;
     for _ in 0..READING_TRIES {
         let (state, execution) = session.load(key)?;
         let is_pending = matches!(execution.phase, Phase::RecoveryPending { .. });
         let settlement = match word {
-            Word::NotApplied => Settlement::AttestedNotApplied { reason: reason.clone() },
+            Word::NotApplied => Settlement::AttestedNotApplied { reason: reason.clone(), attempt },
             Word::Applied => {
                 let taken =
                     if is_pending { session.take_reading(&state, &execution)? } else { None };

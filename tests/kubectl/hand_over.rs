@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::server::ApiServer;
 use super::world::{Kube, object};
-use crate::support::World;
+use crate::support::{Ran, World};
 
 const SEARCH: &str = "/apis/apps/v1/namespaces/shop/deployments/search";
 const HPA: &str = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/search";
@@ -60,6 +60,29 @@ fn scales(server: &ApiServer) -> usize {
     server.mutations().iter().filter(is_scale).count()
 }
 
+/// The refusal tells the lines that keep a copy of the owner and take it away, then this very line.
+fn takes_away(ran: &Ran) {
+    let next = ran.at("/error/next");
+    let told = |words: &str| {
+        let words = format!("kubectl --context prod -n shop {words}");
+        json!(words.split(' ').collect::<Vec<_>>())
+    };
+    assert_eq!(next[0], told("get horizontalpodautoscaler/search -o yaml"));
+    assert_eq!(next[1], told("delete horizontalpodautoscaler/search"));
+    let again = next[2].as_array().expect("a line").iter().skip(3);
+    let again: Vec<&str> = again.filter_map(|word| word.as_str()).collect();
+    assert_eq!(again, ["service", "mode", "search", "native", "--reason", "sale"]);
+}
+
+/// Argo CD has set the count before, and does so again with its next sync.
+fn set_by_argo(server: &ApiServer) {
+    let entry = json!({
+        "manager": "argocd-controller", "time": "2026-01-05T10:00:00Z",
+        "fieldsV1": {"f:spec": {"f:replicas": {}}},
+    });
+    server.edit(SEARCH, |search| search["metadata"]["managedFields"] = json!([entry]));
+}
+
 #[test]
 fn j8_a_count_is_taken_over_and_given_back() {
     let kube = driven();
@@ -76,10 +99,12 @@ fn j8_a_count_is_taken_over_and_given_back() {
     assert!(ran.stderr.contains("HorizontalPodAutoscaler shop/search"), "{ran:#?}");
     let shown = world.json("service show search").exits(0);
     assert_eq!(shown.at("/service/mode"), "external_hpa", "{shown:#?}");
-    // Kept, and taken away.
-    let kept = kubectl(world, "get hpa search -o json");
+    // The lines that take it away are told, and typed as they stand; the owner is kept.
+    takes_away(&ran);
+    let kept = kubectl(world, "get horizontalpodautoscaler/search -o json");
     world.write("search-hpa.json", kept);
-    kubectl(world, "delete hpa search --wait=false");
+    kubectl(world, "delete horizontalpodautoscaler/search");
+    set_by_argo(&kube.server);
 
     let ran = world.run("service mode search native --reason sale").exits(0);
     let line = ran.stdout.lines().next().unwrap();
@@ -88,6 +113,9 @@ fn j8_a_count_is_taken_over_and_given_back() {
         "{ran:#?}"
     );
     assert!(line.contains("registration 2"), "{ran:#?}");
+    let warning =
+        "warning: argocd-controller (2026-01-05T10:00:00Z) has set the count of search too";
+    assert!(ran.stderr.starts_with(warning) && ran.stderr.lines().count() == 1, "{ran:#?}");
     let shown = world.json("service show search").exits(0);
     assert_eq!(shown.at("/service/binding/replicas"), 9);
     world.run("scale search=12 --reason sale --timeout 60s").exits(0);

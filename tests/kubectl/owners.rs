@@ -159,3 +159,50 @@ fn who_could_not_be_read_is_no_owner_by_a_persons_word_only() {
     // Who is away is no matter where the count is given away.
     world.run("service mode web hpa --reason back").exits(0);
 }
+
+/// A call is not refused for whoever else drives the count: the registered mode says whose it is.
+#[test]
+fn who_drives_a_count_that_is_ours_is_told_wherever_it_is_set() {
+    let kube = Kube::new();
+    registered(&kube);
+    let world = &kube.world;
+    let policy = world.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
+    world.run_args(&["policy", "put", policy.to_str().unwrap(), "--reason", "test"]).exits(0);
+    world.run(TAKE_OVER).exits(0);
+    let ran = world.json("scale web=7 --reason more").exits(0);
+    assert_eq!(ran.at("/warnings"), json!([]));
+    kube.server.put(&format!("{HPAS}/web"), hpa("web"));
+    let ran = world.json("scale web=8 --reason more").exits(0);
+    let owner = "HorizontalPodAutoscaler shop/web (min ?, max 12)";
+    assert_eq!(ran.at("/warnings/0/code"), "other_owner");
+    assert_eq!(ran.at("/warnings").as_array().map(Vec::len), Some(1), "it is told once");
+    let text = ran.at("/warnings/0/message").as_str().unwrap().to_owned();
+    assert!(text.starts_with(&format!("{owner} drives the count of web, too")), "{text}");
+    // Who registers it as ours is told, too; who registers it as theirs has it named.
+    let put = "--actuator k8s --workload deployment/web --max 9";
+    world.run("service retire web --reason again").exits(0);
+    let ran = world.json(&format!("service put web {put} --writer other")).exits(0);
+    assert_eq!(ran.at("/warnings"), json!([]), "nobody was asked: the place is the same");
+    world.run("--ledger other.db init").exits(0);
+    let program = env!("CARGO_BIN_EXE_scalectl");
+    let actuator = ["--ledger", "other.db", "actuator", "put", "k8s", "--", program];
+    let flags = ["actuator", "run", "kubectl", "--context", "prod", "--namespace", "shop"];
+    world.run_args(&[&actuator[..], &flags].concat()).exits(0);
+    let ran = world.json(&format!("--ledger other.db service put ours {put}")).exits(0);
+    assert_eq!(ran.at("/warnings/0/code"), "other_owner");
+    let line = format!("--ledger other.db service put ours {put} --mode hpa");
+    let ran = world.json(&line.replace("ours", "theirs")).exits(10);
+    assert_eq!(ran.at("/error/code"), "target_taken", "{ran:#?}");
+    world.run("--ledger third.db init").exits(0);
+    let actuator = ["--ledger", "third.db", "actuator", "put", "k8s", "--", program];
+    world.run_args(&[&actuator[..], &flags].concat()).exits(0);
+    let theirs = format!("--ledger third.db service put theirs {put} --mode hpa");
+    let ran = world.json(&theirs).exits(0);
+    assert_eq!((ran.at("/service/owner"), ran.at("/warnings")), (json!(owner), json!([])));
+    assert_eq!(world.json(&theirs).exits(0).at("/changed"), false);
+    // And whoever asks about it is told its name, before anybody has wished anything.
+    let told = world.run("--ledger third.db explain theirs").exits(0);
+    assert!(told.stdout.contains(&format!("by {owner} (external_hpa)")), "{told:#?}");
+    let ran = world.json("--ledger third.db scale theirs=3 --reason r").exits(22);
+    assert!(ran.stderr.contains(owner), "{ran:#?}");
+}

@@ -129,7 +129,7 @@ pub(super) fn decide_as(
     if let (Mutant::OneBreath, Command::EndCall { key, .. }) = (mutant, command)
         && let Ok(after) = state.clone().fold(&decision.events)
     {
-        let observe = Command::Observe { key: key.clone(), reading: None };
+        let observe = Command::Observe { key: key.clone(), reading: None, bound_before: None };
         decision.events.extend(decide(&after, &observe, &context, now)?.events);
     }
     Ok(decision)

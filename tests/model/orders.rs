@@ -287,14 +287,16 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
             let settlement = Box::new(settlement(state, &key, *word));
             Command::Settle { key: id(&key), settlement, authorization: None }
         }
-        Order::Observe { look, .. } => observe(&key, *look),
+        Order::Observe { look, .. } => observe(state, &key, *look),
         Order::Handover { to } => handover(state, setup.controller(*to)),
         Order::Person(deed) => deeds::command(setup, state, *deed),
     }
 }
 
-fn observe(key: &str, look: Option<Look>) -> Command {
-    Command::Observe { key: id(key), reading: look.map(|look| (reading(look), look.serial)) }
+/// Nobody binds a target in between: every look is of what is bound.
+fn observe(state: &ServiceState, key: &str, look: Option<Look>) -> Command {
+    let reading = look.map(|look| (reading(look), look.serial));
+    Command::Observe { key: id(key), reading, bound_before: state.head.binding.clone() }
 }
 
 fn handover(state: &ServiceState, writer: &str) -> Command {
@@ -353,12 +355,14 @@ pub(super) fn settlement(state: &ServiceState, key: &str, word: Word) -> Settlem
             Settlement::LookupApplied(attempt(number), result)
         }
         Word::LookupNever(number) => Settlement::LookupNever(attempt(number)),
-        Word::Read(look) => {
-            Settlement::Reading { reading: reading(look), began_after_serial: look.serial }
-        }
+        Word::Read(look) => Settlement::Reading {
+            reading: reading(look),
+            began_after_serial: look.serial,
+            bound_before: state.head.binding.clone(),
+        },
         Word::Applied(look) => {
             Settlement::AttestedApplied { reason: id("looked"), reading: Some(reading(look)) }
         }
-        Word::NotApplied => Settlement::AttestedNotApplied { reason: id("looked") },
+        Word::NotApplied => Settlement::AttestedNotApplied { reason: id("looked"), attempt: None },
     }
 }

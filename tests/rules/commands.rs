@@ -12,6 +12,7 @@ use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::{Evidence, Reading};
 use scalectl::domain::scale::provenance::WishSource;
 use scalectl::domain::scale::result::{ActuationResult, Detail};
+use scalectl::domain::scale::service::Binding;
 use scalectl::domain::time::DurationMs;
 
 use super::script::Words;
@@ -23,6 +24,11 @@ impl World {
             return u64::MAX;
         }
         words.number("began").unwrap_or(self.state.head.reading_serial)
+    }
+
+    /// What was bound when a reading began; with `overlapped`, something else was.
+    pub(super) fn bound_before(&self, words: &Words<'_>) -> Option<Binding> {
+        self.state.head.binding.clone().filter(|_| !words.has("overlapped"))
     }
 
     /// What is read now, or, with `early=N`, what was begun to be read N seconds ago.
@@ -257,14 +263,22 @@ impl World {
             "failed" => Settlement::LookupApplied(asked, self.result("fail", words, 0)),
             "simulated" => Settlement::LookupApplied(asked, self.result("garble", words, 0)),
             "never" => Settlement::LookupNever(asked),
-            "reading" => Settlement::Reading { reading, began_after_serial: self.serial(words) },
+            "reading" => Settlement::Reading {
+                reading: self.reading_of(words),
+                began_after_serial: self.serial(words),
+                bound_before: self.bound_before(words),
+            },
             "early_reading" => Settlement::Reading {
                 reading: Reading { began_at: self.now.minus(DurationMs::from_secs(1)), ..reading },
                 began_after_serial: self.serial(words),
+                bound_before: self.bound_before(words),
             },
             "yes" => Settlement::AttestedApplied { reason, reading: Some(reading) },
             "yes_unread" => Settlement::AttestedApplied { reason, reading: None },
-            "no" => Settlement::AttestedNotApplied { reason },
+            "no" => {
+                let meant = words.number("attempt").map(|_| asked);
+                Settlement::AttestedNotApplied { reason, attempt: meant }
+            }
             other => panic!("no such settlement: {other}"),
         }
     }

@@ -41,6 +41,34 @@ fn a_recreated_target_is_accepted_by_name_and_ends_what_was_put_for_the_old_one(
     );
 }
 
+/// Whoever looked at one attempt has not looked at the next.
+#[test]
+fn a_word_about_another_attempt_settles_nothing() {
+    run(
+        "",
+        "put a 5\n start a\n lose a\n wait 2m\n settle a no attempt=2 : wrong_state
+         is a recovery_pending(unknown)\n settle a no attempt=1 : done",
+    );
+}
+
+/// What was bound by a later look is not taken back by one that began before it.
+#[test]
+fn a_reading_that_a_newer_binding_has_overtaken_is_taken_again() {
+    run(
+        "readings=3",
+        "put a 5\n start a\n ok a\n wait 10s\n churn\n bind : done
+         observe a overlapped early=1 : stale_reading
+         observe a overlapped : done\n is a observed",
+    );
+    // What was not overtaken is as good as ever, also where a clock was ahead.
+    run("", "put a 5\n start a\n ok a\n wait 10s\n churn\n bind : done\n observe a early=1 : done");
+    run(
+        "",
+        "put a 5\n start a\n lose a\n wait 2m\n churn\n bind : done\n wait 1s
+         settle a reading overlapped early=5 : stale_reading\n settle a reading overlapped : done",
+    );
+}
+
 #[test]
 fn of_two_bindings_that_overlapped_the_one_that_began_later_holds() {
     run(

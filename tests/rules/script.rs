@@ -138,7 +138,7 @@ impl World {
                 service: id("web"),
                 reading: self.reading_of(words),
                 began_after_serial: self.serial(words),
-                bound_before: self.state.head.binding.clone().filter(|_| !words.has("overlapped")),
+                bound_before: self.bound_before(words),
                 accept_uid: words.value("accept").map(id),
                 target_holder: words.value("holder").map(id),
             },
@@ -183,8 +183,9 @@ impl World {
                 Command::Settle { key: key(), settlement, authorization }
             }
             "observe" => {
-                let reading = (!words.has("unread")).then(|| (self.reading(), self.serial(words)));
-                Command::Observe { key: key(), reading }
+                let look = || (self.reading_of(words), self.serial(words));
+                let reading = (!words.has("unread")).then(look);
+                Command::Observe { key: key(), reading, bound_before: self.bound_before(words) }
             }
             "accept-clock" => {
                 Command::AcceptClock { service: id("web"), reason: Detail::cut("it was ahead") }

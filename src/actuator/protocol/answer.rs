@@ -61,7 +61,7 @@ pub struct Inspection {
     #[serde(default)]
     pub owners: Vec<String>,
     /// Who has set the count besides us and may do so again: at most 64 names for people. A
-    /// warning, where an owner is a reason to refuse.
+    /// warning, where an owner is a reason not to take the count over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managers: Vec<String>,
     /// How those of `owners` are taken away that their own tool takes away: at most 64, each with

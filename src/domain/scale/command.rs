@@ -161,6 +161,8 @@ pub enum Command {
         key: ExecutionKey,
         /// The reading and the serial of the service before it began.
         reading: Option<(Reading, u64)>,
+        /// What was bound before it began.
+        bound_before: Option<Binding>,
     },
     /// Take the clock for right that is behind the time mark.
     AcceptClock {

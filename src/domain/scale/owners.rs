@@ -14,7 +14,7 @@ pub struct TakeAway {
 /// Who drives a count, who may, and of whom nobody knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Owners {
-    /// Who drives it now: a reason to refuse.
+    /// Who drives it now: a reason not to take it over.
     pub drive: Vec<String>,
     /// How they are taken away, as far as the actuator says.
     pub take_away: Vec<TakeAway>,

@@ -41,7 +41,12 @@ pub(super) fn merged(
     let cooldown = merged_cooldown(before, change, scaling.is_some());
     let retry = before.map_or_else(RetryPolicy::default, |before| before.retry_policy);
     let mode = change.mode.or(before.map(|before| before.mode)).unwrap_or(RegisteredMode::Native);
-    let kept_owner = || before.and_then(|before| before.owner.clone());
+    // Whoever drives the count is named as found where nobody says it; a hand-over names it anew.
+    let is_as_before = before.is_some_and(|before| before.mode == mode);
+    let kept_owner = || match before.filter(|_| is_as_before) {
+        Some(before) => before.owner.clone(),
+        None => target.owners.first().cloned(),
+    };
     Ok(Registration {
         service: service.clone(),
         unit_revision: before.map_or(UnitRevision::MIN, |before| before.unit_revision),

@@ -8,6 +8,7 @@ use crate::domain::scale::intent::Reason;
 use crate::domain::scale::lease::Holder;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::result::{ActuationResult, Detail};
+use crate::domain::scale::service::Binding;
 use crate::domain::time::DurationMs;
 
 /// How a call is going to be made; minted before the transaction.
@@ -92,6 +93,8 @@ pub enum Settlement {
         reading: Reading,
         /// The serial of the service before it began.
         began_after_serial: u64,
+        /// What was bound before it began.
+        bound_before: Option<Binding>,
     },
     /// A person says that it was applied, and a reading agrees.
     AttestedApplied {
@@ -104,6 +107,8 @@ pub enum Settlement {
     AttestedNotApplied {
         /// Why.
         reason: Reason,
+        /// The attempt that is meant, where the person says it.
+        attempt: Option<AttemptNumber>,
     },
 }
 

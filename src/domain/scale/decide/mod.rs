@@ -133,7 +133,9 @@ pub fn decide(
         Command::Settle { key, settlement, authorization } => {
             settle::settle(&draft, key, settlement, authorization.as_ref())
         }
-        Command::Observe { key, reading } => observe::observe(&draft, key, reading.as_ref()),
+        Command::Observe { key, reading, bound_before } => {
+            observe::observe(&draft, key, reading.as_ref(), bound_before.as_ref())
+        }
         Command::AcceptClock { service, reason } => life::accept_clock(&draft, service, reason),
         Command::Authority(command) => authority::decide(&draft, command),
         Command::Restore { incarnation, lost } => Ok(life::restore(&draft, *incarnation, lost)),

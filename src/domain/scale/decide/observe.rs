@@ -8,17 +8,20 @@ use crate::domain::scale::event::EventBody;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::observation::{Reading, ReadingVerdict, Source};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
+use crate::domain::scale::service::Binding;
 
 pub(super) fn observe(
     draft: &Draft<'_>,
     key: &ExecutionKey,
     reading: Option<&(Reading, u64)>,
+    bound_before: Option<&Binding>,
 ) -> Result<Decision, Rejection> {
     let execution = draft.execution(key)?;
 
     // A reading that began before the newest one was recorded says nothing new.
-    if let Some((_, began_after_serial)) = reading
-        && *began_after_serial != draft.state.head.reading_serial
+    if let Some((reading, began_after_serial)) = reading
+        && (*began_after_serial != draft.state.head.reading_serial
+            || draft.is_overtaken(reading, bound_before))
     {
         return Ok(nothing(Reply::StaleReading));
     }

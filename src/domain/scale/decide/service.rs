@@ -215,6 +215,15 @@ fn may_raise(
     }
 }
 
+impl Draft<'_> {
+    /// Whether another reading was bound while this one was under way, and began later. Instants
+    /// are compared only of what overlapped: a clock that was ahead holds nobody up.
+    pub(super) fn is_overtaken(&self, reading: &Reading, bound_before: Option<&Binding>) -> bool {
+        let bound = self.state.head.binding.as_ref();
+        bound_before != bound && bound.is_some_and(|bound| reading.began_at < bound.read_at)
+    }
+}
+
 /// What was recorded when a reading began.
 pub(super) struct Began<'a> {
     pub(super) serial: u64,
@@ -236,9 +245,7 @@ pub(super) fn bind(
         return stale();
     }
     let same_uid = bound.target_uid == reading.target_uid;
-    // Instants are compared only of what overlapped: a clock that was ahead holds nobody up.
-    let is_overtaken = began.bound != &draft.state.head.binding && reading.began_at < bound.read_at;
-    if is_overtaken {
+    if draft.is_overtaken(reading, began.bound.as_ref()) {
         return if same_uid { Ok(unchanged()) } else { stale() };
     }
     if !same_uid && accept_uid != Some(&reading.target_uid) {

@@ -152,8 +152,10 @@ fn settled_result(
             "the actuator was asked: it never had and never will have an effect",
             None,
         ))),
-        Settlement::Reading { reading, began_after_serial } => {
-            if *began_after_serial != draft.state.head.reading_serial {
+        Settlement::Reading { reading, began_after_serial, bound_before } => {
+            if *began_after_serial != draft.state.head.reading_serial
+                || draft.is_overtaken(reading, bound_before.as_ref())
+            {
                 return Ok(Settled::StaleReading);
             }
             Ok(settled_by_reading(draft, execution, pending, reading))
@@ -161,7 +163,13 @@ fn settled_result(
         Settlement::AttestedApplied { reason, reading } => {
             attested_applied(draft, execution, reason, reading.as_ref())
         }
-        Settlement::AttestedNotApplied { reason } => {
+        // Whoever looked at one attempt has not looked at the next.
+        Settlement::AttestedNotApplied { attempt: Some(meant), .. }
+            if *meant != pending.call.attempt =>
+        {
+            Err(wrong_state(execution, "another attempt is the unknown one by now"))
+        }
+        Settlement::AttestedNotApplied { reason, attempt: _ } => {
             Ok(plain(failure(execution, "not_applied", reason.as_str(), None)))
         }
     }
@@ -268,9 +276,8 @@ fn check_may_settle(
 ) -> Result<PolicyAnswer, Rejection> {
     let (registration, binding) = registered(draft.state, &execution.intent.service)?;
     let reason = match settlement {
-        Settlement::AttestedApplied { reason, .. } | Settlement::AttestedNotApplied { reason } => {
-            Some(reason.as_str().to_owned())
-        }
+        Settlement::AttestedApplied { reason, .. }
+        | Settlement::AttestedNotApplied { reason, .. } => Some(reason.as_str().to_owned()),
         Settlement::LookupApplied(..) | Settlement::LookupNever(_) | Settlement::Reading { .. } => {
             None
         }
