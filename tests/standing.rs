@@ -125,7 +125,8 @@ fn produced(state: &str) -> Stage {
             let abandon = "intent abandon k1 --reason r";
             stage("", ALL, &["fail retryable x"], &[PUT, "actuate k1", abandon])
         }
-        "verified, simulated" => plain(&[PUT_DRY, "actuate k1"]),
+        "verified, simulated, as put" => plain(&[PUT_DRY, "actuate k1"]),
+        "verified, simulated by actuate --simulate" => plain(&[PUT, "actuate k1 --simulate"]),
         "withdrawn" => plain(&[PUT, "intent withdraw k1"]),
         "superseded, never started" => plain(&[PUT, NEWER]),
         "superseded, unconfirmed" => plain(&[PUT, "actuate k1", NEWER]),
@@ -139,7 +140,7 @@ const QUEUED_PUT: [&str; 2] =
 fn line(command: &str, state: &str) -> String {
     let is_queued = state == "accepted, behind another";
     match command {
-        "intent put" if state == "verified, simulated" => PUT_DRY.to_owned(),
+        "intent put" if state == "verified, simulated, as put" => PUT_DRY.to_owned(),
         "intent put" if is_queued => QUEUED_PUT.join(" "),
         "intent put" => PUT.to_owned(),
         "scale" => SCALE.to_owned(),

@@ -12,6 +12,7 @@ use super::output::{Answer, Out, Recorded};
 use super::table::{Cell, Column, Table};
 use super::view;
 use crate::domain::id::ServiceName;
+use crate::domain::scale::intent::Reason;
 use crate::domain::scale::result::Detail;
 use crate::ops::lay::{Laid, hold};
 
@@ -120,15 +121,18 @@ fn list(app: &mut App) -> Outcome {
             answer = answer.name(name.as_str());
         }
         if let Some(pinned) = head.authority.pinned_at(now) {
+            let why = session.why_pinned(head)?;
             table.row([
                 Cell::new(name),
                 Cell::new("override"),
                 Cell::new(pinned.replicas),
                 Cell::new(pinned.until),
                 Cell::new(&pinned.actor),
-                Cell::none(),
+                Cell::maybe(why.as_ref().map(Reason::as_str)),
             ]);
-            rows.push(json!({"service": name, "kind": "override", "override": pinned}));
+            rows.push(json!({
+                "service": name, "kind": "override", "override": pinned, "reason": why,
+            }));
             answer = answer.name(name.as_str());
         }
     }

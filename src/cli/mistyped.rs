@@ -7,8 +7,9 @@ use std::ffi::OsString;
 use super::app::App;
 use super::problem::Problem;
 use super::{NOUNS, first_word, habits};
-use crate::domain::id::ServiceName;
+use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::near::nearest;
+use crate::ledger::ExecutionFilter;
 
 /// A wrong line with the line that helps: its right form where that can be told, else the help of
 /// its verb.
@@ -94,7 +95,17 @@ fn in_right_form(words: &[String], noun: usize) -> Option<Vec<String>> {
     Some(line)
 }
 
+/// How many of the newest keys are looked at for the one that was probably meant.
+const KEYS_MAX: usize = 200;
+
 impl App {
+    /// The newest keys of the ledger; none where it cannot be read.
+    fn newest_keys(&mut self) -> Vec<ExecutionKey> {
+        let newest = ExecutionFilter { limit: Some(KEYS_MAX), ..ExecutionFilter::default() };
+        let found = self.session().ok().and_then(|session| session.wishes(&newest).ok());
+        found.unwrap_or_default().iter().map(|execution| execution.key().clone()).collect()
+    }
+
     /// A problem about a name that is not there, with the name or the key that was probably meant.
     pub(super) fn meant(&mut self, problem: Problem) -> Problem {
         let word = match problem.code.as_str() {
@@ -120,7 +131,9 @@ impl App {
             return Problem { next: vec![line], ..problem }
                 .hint(format!("{word} is a service; its newest wish is meant by"));
         }
-        let problem = match nearest(&word, names) {
+        let keys = self.newest_keys();
+        let keys = keys.iter().map(ExecutionKey::as_str);
+        let problem = match nearest(&word, keys.chain(names)) {
             Some(name) => problem.fact("did you mean", name),
             None => problem,
         };

@@ -1,12 +1,14 @@
 //! `override`: a count that a person pins for a time; the autoscaler leaves the service alone.
 
-use clap::{ArgMatches, FromArgMatches as _, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 
 use super::app::App;
 use super::args::{until, wait};
 use super::hold::{Why, told};
 use super::noun::{Noun, Outcome};
 use super::output::Out;
+use super::problem::Problem;
 use super::scale::{answer_of, wish_of};
 use super::wish::WishArgs;
 use crate::domain::id::ServiceName;
@@ -21,10 +23,17 @@ pub(super) const NOUN: Noun = Noun {
     name: "override",
     group: "People",
     about: "Pin the count of a service for a time: set, clear",
-    augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
+    augment: |command| {
+        // What waits for a colleague pins nothing meanwhile.
+        let unsaid = |set: Command| set.mut_arg(WAITS, |arg| arg.hide(true));
+        Verb::augment_subcommands(command).subcommand_required(true).mut_subcommand("set", unsaid)
+    },
     run,
     hidden: false,
 };
+
+/// The flag of a wish that an override has no use for.
+const WAITS: &str = "approve_within";
 
 #[derive(Subcommand)]
 enum Verb {
@@ -56,7 +65,19 @@ struct SetArgs {
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
-        Verb::Set(args) => set(&args, app, out),
+        Verb::Set(args) => {
+            let set_matches = matches.subcommand_matches("set");
+            let source = set_matches.and_then(|set| set.value_source(WAITS));
+            let is_said = source == Some(ValueSource::CommandLine);
+            if is_said && args.put.approve_within > DurationMs::ZERO {
+                let text = "--approve-within: an override waits for no colleague, because what \
+                            waits pins nothing meanwhile";
+                return Err(Problem::usage("contradiction", text)
+                    .hint("wish the count and ask for it, then pin it; or pin it without the flag")
+                    .into());
+            }
+            set(&args, app, out)
+        }
         Verb::Clear { name, why } => {
             let reason = why.detail(app)?;
             let laid = override_clear(app.session()?, &name, &reason)?;

@@ -82,7 +82,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     } else {
         answer = answer.table(table_of(&rows, &c));
     }
-    answer = below(answer, &rows, &facts, &needs, &c);
+    let laid = laid::table(app.session()?, &rows, &c)?;
+    answer = below(answer, laid.filter(|_| facts.is_empty()), &facts, &needs);
     for row in &rows {
         if let Some(registration) = &row.head.registration {
             answer = answer.name(registration.service.as_str());
@@ -95,12 +96,11 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
 /// upon them; and what needs a person.
 fn below(
     mut answer: Answer,
-    rows: &[Row],
+    laid: Option<Table>,
     facts: &BTreeMap<ServiceName, Vec<upon::Fact>>,
     needs: &[String],
-    c: &ProblemContext,
 ) -> Answer {
-    if let Some(table) = laid::table(rows, c).filter(|_| facts.is_empty()) {
+    if let Some(table) = laid {
         answer = answer.line(String::new()).table(table);
     }
     for (service, facts) in facts {

@@ -13,6 +13,7 @@ use crate::domain::scale::authority::Authority;
 use crate::domain::scale::consent::{OpenAuthorization, Unauthorized};
 use crate::domain::scale::cooldown::CooldownStatus;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::Reason;
 use crate::domain::scale::service::{RegisteredMode, Registration};
 use crate::domain::scale::standing::{EndedBy, stranded};
 use crate::domain::scale::state::ServiceHead;
@@ -143,7 +144,13 @@ pub(super) fn keeping(
 }
 
 /// What people have laid upon a service, the newest ways to end it beside it.
-pub(super) fn laid(service: &ServiceName, head: &ServiceHead, c: &ProblemContext) -> Vec<Fact> {
+/// `why` is why the count is pinned.
+pub(super) fn laid(
+    service: &ServiceName,
+    head: &ServiceHead,
+    why: Option<&Reason>,
+    c: &ProblemContext,
+) -> Vec<Fact> {
     let now = c.now;
     let name = service.as_str();
     let mut facts = Vec::new();
@@ -158,8 +165,7 @@ pub(super) fn laid(service: &ServiceName, head: &ServiceHead, c: &ProblemContext
     }
     if let Some(pinned) = head.authority.pinned_at(now) {
         let (until, left, actor) = (pinned.until, pinned.until.since(now), &pinned.actor);
-        let why = head.wanted.as_ref().filter(|it| it.execution_key == pinned.execution_key);
-        let why = why.map_or_else(String::new, |it| format!(": {}", it.reason));
+        let why = why.map_or_else(String::new, |why| format!(": {}", why.as_str()));
         let text = format!("at {} until {until} (for {left}) by {actor}{why}", pinned.replicas);
         let words = ["override", "clear", name, "--reason", WHY];
         facts.push(Fact::new("pinned", text).run(c, &words));
@@ -268,7 +274,8 @@ pub(super) fn all(
 ) -> Result<Vec<Fact>, OpError> {
     let mut facts: Vec<Fact> =
         head.registration.iter().map(|it| keeping(it, Some(&head.authority), c)).collect();
-    facts.extend(laid(service, head, c));
+    let why = session.why_pinned(head)?;
+    facts.extend(laid(service, head, why.as_ref(), c));
     facts.extend(cooling(session, service, c)?);
     facts.extend(last_tick(session, service, head, c)?);
     Ok(facts)

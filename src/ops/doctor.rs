@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::OpError;
 use super::session::Session;
+use crate::actuator::calls::look;
 use crate::domain::count::counted;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::CLOCK_SKEW_MAX;
@@ -125,19 +126,30 @@ fn bindings(session: &mut Session) -> Result<Check, OpError> {
     })
 }
 
-/// A call's file that no row under way names: of another ledger, or left over.
+/// A call's file that no row under way names is another ledger's, or was left over. What ends by
+/// itself, because its call lives or `replay` sweeps it, needs nobody.
 fn call_files(session: &mut Session) -> Result<Check, OpError> {
     let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
     let found = session.ledger.read()?.executions(&filter)?;
     let known: BTreeSet<String> =
         found.iter().filter_map(|it| it.open_call().map(|call| call.call_id.to_string())).collect();
-    let files = std::fs::read_dir(session.place.calls_dir()).into_iter().flatten().flatten();
+    let dir = session.place.calls_dir();
+    let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
     let strange: Vec<String> = names.filter(|name| !known.contains(name)).collect();
-    Ok(if strange.is_empty() {
-        Check::ok("calls", format!("{}, each of a row under way", counted(known.len(), "file")))
+    let unreadable: Vec<String> = strange
+        .iter()
+        .filter(|name| name.parse().map_or(true, |call_id| look(&dir, &call_id).is_err()))
+        .cloned()
+        .collect();
+    let rows = format!("{}, each of a row under way", counted(known.len(), "file"));
+    Ok(if !unreadable.is_empty() {
+        let found = format!("without sense: {}", named(&unreadable));
+        Check::warn("calls", found, format!("look at them, then remove them: {}", dir.display()))
+    } else if strange.is_empty() {
+        Check::ok("calls", rows)
     } else {
-        let found = format!("of no row under way: {}", named(&strange));
-        Check::warn("calls", found, "another ledger's, or left over: replay sweeps old ones")
+        let others = counted(strange.len(), "other");
+        Check::ok("calls", format!("{rows}; {others}: another ledger's, or swept by replay later"))
     })
 }

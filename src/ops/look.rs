@@ -6,6 +6,7 @@ use super::error::OpError;
 use super::session::Session;
 use crate::domain::id::{ActuatorName, ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::intent::Reason;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceHead;
@@ -57,6 +58,14 @@ impl Session {
             found.push((head, own));
         }
         Ok(found)
+    }
+
+    /// Why the count of a service is pinned, while it is: the reason of the wish that pins it,
+    /// whatever was wished since.
+    pub fn why_pinned(&mut self, head: &ServiceHead) -> Result<Option<Reason>, OpError> {
+        let Some(pinned) = head.authority.pinned_at(self.now()) else { return Ok(None) };
+        let found = self.recorded_under(&pinned.execution_key)?;
+        Ok(found.map(|execution| execution.intent.wish.reason))
     }
 
     /// What is recorded under a key; none where nothing is.

@@ -140,7 +140,11 @@ pub fn policy_diff(
         None => &NoPolicy,
     };
     let decided = decided(session, last)?;
-    let changes = if counted == Counted::Nothing { Vec::new() } else { accepted(session)? };
+    let oldest = decided.iter().map(|one| one.at).min();
+    let changes = match oldest.filter(|_| counted != Counted::Nothing) {
+        Some(oldest) => accepted(session, oldest.minus(CHANGES_WINDOW))?,
+        None => Vec::new(),
+    };
     let mut otherwise = Vec::new();
     let mut asked = 0;
     for one in decided {
@@ -235,12 +239,17 @@ fn decided_of(event: &StoredEvent) -> Option<Decided> {
     Some(decided).filter(|decided| !decided.intent.dry_run)
 }
 
-/// When live intents were accepted, and of which services.
-fn accepted(session: &mut Session) -> Result<Vec<(Timestamp, u64, String)>, OpError> {
+/// When live intents were accepted from an instant on, and of which services: no more of the log is
+/// kept than the oldest question can count.
+fn accepted(
+    session: &mut Session,
+    since: Timestamp,
+) -> Result<Vec<(Timestamp, u64, String)>, OpError> {
     let is_wanted = |event: &StoredEvent| {
         event.kind == "intent_accepted" && event.body["intent"]["dry_run"] != true
     };
-    let events = session.ledger.read()?.events_where(&EventFilter::default(), &is_wanted)?;
+    let filter = EventFilter { since: Some(since), ..EventFilter::default() };
+    let events = session.ledger.read()?.events_where(&filter, &is_wanted)?;
     let of = |event: StoredEvent| (event.at, event.position, event.stream.to_string());
     Ok(events.into_iter().map(of).collect())
 }

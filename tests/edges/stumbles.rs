@@ -190,3 +190,35 @@ fn equal_waits_are_said_once_and_again_in_growing_intervals() {
     assert_eq!(waiting, 1, "{ran:#?}");
     first.wait().unwrap();
 }
+
+/// A uid that a person names beside what is read is a premise.
+#[test]
+fn another_object_than_was_named_is_not_registered() {
+    let world = World::new();
+    world.init_fake();
+    let put = "service put api --actuator fake --writer ops --max 9";
+    let ran = world.json(&format!("{put} --target-uid u-1")).exits(2);
+    assert_eq!(ran.at("/error/code"), "other_target");
+    let text = ran.at("/error/message").as_str().unwrap().to_owned();
+    assert!(
+        text.starts_with("--target-uid names u-1, and the target of api is read as "),
+        "{text}"
+    );
+    assert_eq!(ran.at("/recorded"), "no");
+    let found = text.rsplit(' ').next().unwrap();
+    let ran = world.json(&format!("{put} --target-uid {found} --target-version 77")).exits(2);
+    assert!(ran.at("/error/message").as_str().unwrap().starts_with("--target-version names 77"));
+    let ran = world.json(&format!("{put} --target-uid {found}")).exits(0);
+    assert_eq!(ran.at("/service/binding/target_uid"), found);
+}
+
+#[test]
+fn a_key_that_is_nearly_one_is_told() {
+    let world = World::with_fake();
+    world.run("intent put web --replicas 3 --key deploy-42 --reason x").exits(0);
+    for line in ["actuate deploy-24", "explain deploy42", "intent show depoy-42"] {
+        world.run(line).exits(24).says("did you mean  deploy-42");
+    }
+    let far = world.run("actuate release-7").exits(24);
+    assert!(!far.stderr.contains("did you mean"), "{far:#?}");
+}

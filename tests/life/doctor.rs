@@ -100,3 +100,21 @@ fn what_a_person_should_look_at_is_26() {
     std::fs::remove_file(world.path(".config/scalectl/actuators.toml")).unwrap();
     assert_eq!(state(&world.json("doctor").exits(26), "bindings"), "warn");
 }
+
+/// A host may have many ledgers: a call of another one needs nobody here.
+#[test]
+fn the_call_files_of_another_ledger_are_not_a_matter_of_this_one() {
+    let world = World::with_fake();
+    let calls = world.path(".local/state/scalectl/calls");
+    std::fs::create_dir_all(&calls).unwrap();
+    let ended = "session 4711 88123\ngroup 4712 88124\nended exit 0 boot:86400123\n";
+    std::fs::write(calls.join("call-of-another"), ended).unwrap();
+    std::fs::write(calls.join("call-unproved"), "session 4711 88123\n").unwrap();
+    let ran = world.json("doctor");
+    assert_eq!(state(&ran, "calls"), "ok", "{ran:#?}");
+    assert!(ran.stdout.contains("2 others: another ledger's"), "{ran:#?}");
+    std::fs::write(calls.join("call-nonsense"), "no call wrote this\n").unwrap();
+    let ran = world.json("doctor").exits(26);
+    assert_eq!(state(&ran, "calls"), "warn", "{ran:#?}");
+    assert!(ran.stdout.contains("without sense: call-nonsense"), "{ran:#?}");
+}

@@ -257,3 +257,33 @@ fn a_policy_is_linted_without_a_ledger() {
         assert!(world.json(line).stdout.contains("nobody_approves"), "{line}");
     }
 }
+
+/// The reason of an override stands beside it, whatever was wished since.
+#[test]
+fn why_a_count_is_pinned_is_told_wherever_that_it_is() {
+    let world = World::with_fake();
+    world.run("override set web=4 --until 3h --reason sale").exits(0);
+    let listed = |world: &World| world.json("hold list").exits(0).at("/holds/0");
+    assert_eq!(listed(&world)["reason"], "sale");
+    // What only brings the count back is another wish, of another reason.
+    world.write("fake/count", "2\n");
+    let ran = world.json("reconcile").exits(0);
+    assert_eq!(ran.at("/converged/0/reason"), "pinned to 4, 2 run");
+    assert_eq!(listed(&world)["reason"], "sale");
+    for line in ["hold list", "status", "status web", "explain web", "service show web"] {
+        let ran = world.run(line).exits(0);
+        assert!(ran.stdout.contains("sale"), "{line}: {ran:#?}");
+    }
+}
+
+/// What waits for a colleague pins nothing meanwhile, so nobody is let believe it.
+#[test]
+fn an_override_says_that_it_waits_for_nobody() {
+    let world = World::with_fake();
+    let set = "override set web=4 --until 3h --reason sale --approve-within";
+    let ran = world.json(&format!("{set} 1h")).exits(2);
+    assert_eq!(ran.at("/error/code"), "contradiction");
+    assert_eq!(ran.at("/recorded"), "no");
+    world.run(&format!("{set} 0s")).exits(0);
+    assert!(!world.run("override set --help").exits(0).stdout.contains("approve-within"));
+}

@@ -20,7 +20,7 @@ pub const COMMANDS: [&str; 9] = [
 ];
 
 /// The states, and the exit code of each command.
-pub const ROWS: [(&str, [u8; 9]); 23] = [
+pub const ROWS: [(&str, [u8; 9]); 24] = [
     ("accepted", [0, 0, 0, 10, 19, 10, 0, 10, 0]),
     ("accepted, behind another", [0, 19, 19, 10, 19, 10, 0, 10, 19]),
     ("started, call alive", [0, 0, 11, 11, 11, 11, 11, 11, 11]),
@@ -40,7 +40,8 @@ pub const ROWS: [(&str, [u8; 9]); 23] = [
     ("verified, failed: exhausted", [0, 17, 17, 17, 17, 17, 10, 10, 17]),
     ("verified, failed: mismatch", [0, 23, 23, 23, 23, 23, 23, 23, 23]),
     ("verified, failed: abandoned", [0, 17, 17, 17, 17, 17, 10, 0, 17]),
-    ("verified, simulated", [0, 0, 0, 0, 0, 0, 10, 10, 10]),
+    ("verified, simulated, as put", [0, 0, 0, 0, 0, 0, 10, 10, 10]),
+    ("verified, simulated by actuate --simulate", [10, 0, 10, 0, 0, 0, 10, 10, 10]),
     ("withdrawn", [0, 10, 10, 10, 10, 10, 0, 10, 10]),
     ("superseded, never started", [0, 10, 10, 10, 10, 10, 10, 10, 10]),
     ("superseded, unconfirmed", [0, 10, 10, 10, 10, 10, 10, 10, 10]),

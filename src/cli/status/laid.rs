@@ -11,6 +11,7 @@ use crate::cli::upon;
 use crate::domain::id::ServiceName;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
+use crate::ops::{OpError, Session};
 
 /// Each service once, whatever it has under way.
 pub(super) fn heads(rows: &[Row]) -> BTreeMap<&ServiceName, &ServiceHead> {
@@ -19,7 +20,11 @@ pub(super) fn heads(rows: &[Row]) -> BTreeMap<&ServiceName, &ServiceHead> {
 }
 
 /// One row for each; none where nothing is laid upon any.
-pub(super) fn table(rows: &[Row], c: &ProblemContext) -> Option<Table> {
+pub(super) fn table(
+    session: &mut Session,
+    rows: &[Row],
+    c: &ProblemContext,
+) -> Result<Option<Table>, OpError> {
     let mut table = Table::new([
         Column::left("SERVICE"),
         Column::left("LAID UPON IT"),
@@ -27,7 +32,8 @@ pub(super) fn table(rows: &[Row], c: &ProblemContext) -> Option<Table> {
         Column::left("NEXT"),
     ]);
     for (service, head) in heads(rows) {
-        for fact in upon::laid(service, head, c) {
+        let why = session.why_pinned(head)?;
+        for fact in upon::laid(service, head, why.as_ref(), c) {
             table.row([
                 Cell::new(service),
                 Cell::new(fact.label),
@@ -36,7 +42,7 @@ pub(super) fn table(rows: &[Row], c: &ProblemContext) -> Option<Table> {
             ]);
         }
     }
-    Some(table).filter(|table| !table.is_empty())
+    Ok(Some(table).filter(|table| !table.is_empty()))
 }
 
 /// Broken glass that is over, and that nobody has reviewed.
