@@ -223,7 +223,8 @@ fn a_reading_of_another_time_confirms_nothing() {
         world.run("intent put web --replicas 4 --key k2 --reason r").exits(0);
         world.run("actuate k2").exits(0);
         dated();
-        assert_eq!(world.run("observe k2").code, Some(20), "{now}");
+        let ran = world.json("observe k2").exits(19);
+        assert_eq!(ran.at("/error/code"), "unavailable", "{now}");
         undated();
         world.run("observe k2").exits(0);
         assert_eq!(world.fake_log("calls").len(), 2, "{now}");

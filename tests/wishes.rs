@@ -191,12 +191,39 @@ fn waiting_for_ready_ends_well_only_when_they_are() {
 fn a_reading_that_hangs_keeps_nobody_beyond_their_time() {
     let world = World::with_fake();
     scale(&world, "web=2 --key k1").exits(0);
+    // A success that waits for its confirmation.
+    world.run("intent put web --replicas 4 --key k2 --reason r").exits(0);
+    world.run("actuate k2").exits(0);
     world.write("fake/on-inspect", "exec sleep 50\n");
-    for line in ["scale web=3 --reason r --timeout 1s", "observe k1 --wait --timeout 1s"] {
+    for (line, exit) in [
+        ("scale web=3 --reason r --timeout 1s", 20),
+        ("observe k1 --wait --timeout 1s", 20),
+        ("observe k2 --wait --timeout 1s", 19),
+        ("replay --all --wait --timeout 1s", 19),
+    ] {
         let began = std::time::Instant::now();
-        let ran = world.json(line).exits(20);
+        let ran = world.json(line).exits(exit);
         assert_eq!(ran.at("/error/code"), "unavailable", "{line}");
         let took = began.elapsed();
         assert!(took < std::time::Duration::from_secs(25), "{line}: {took:?}");
+    }
+}
+
+/// What a reading has recorded is not denied by the answer that nothing had to be changed.
+#[test]
+fn a_reading_that_was_news_is_said_to_be_recorded() {
+    let world = World::with_fake();
+    let before = world.events();
+    let ran = scale(&world, "web=0").exits(0);
+    assert_eq!((ran.at("/changed"), ran.at("/recorded")), (false.into(), "yes".into()));
+    assert!(world.events() > before);
+}
+
+/// What is to be undone must be there, also where the count is.
+#[test]
+fn a_count_that_is_there_hides_no_wrong_rollback() {
+    let world = World::with_fake();
+    for line in ["scale web=0 --rolls-back nosuch", "plan web=0 --rolls-back nosuch"] {
+        world.run(&format!("{line} --reason r")).exits(24);
     }
 }

@@ -24,7 +24,7 @@ pub(super) const fn applied(effect: Effect) -> Applied {
 /// What the calls of a key have left of the target, as answers say it.
 pub(super) const fn applied_of_left(left: Left) -> Applied {
     match left {
-        Left::Nothing => Applied::No,
+        Left::Nothing | Left::Unconfirmed => Applied::No,
         Left::Changed => Applied::Partial,
         Left::Unknown => Applied::Unknown,
     }

@@ -286,6 +286,9 @@ unknown or half done. Where one is, the exit is 16 or 23 whatever the line itsel
 was carried out and then superseded is 10: what holds is the newer one. A wish that waits for its
 turn, or that `replay` does not start, is 19 with an untouched target.
 
+`recorded` says whether the ledger changed: an intent, a reading, a setting. The row that keeps a
+refusal for whoever looks later does not count.
+
 ";
 
 const SCRIPTS: &str = "
@@ -293,6 +296,9 @@ In scripts: `set -o pipefail`, or `scalectl … | tee log` answers with the exit
 codes 11, 14, 18, 19, 20 and 25 are worth the same line again, and `retry_after_ms` says when it is
 known. No other code gets better by repeating alone. After 16 a new key could scale twice:
 `scalectl replay` finds out what became of the old one.
+
+A wait ends with its `--timeout`, and a few seconds later where it is just then asking: an actuator
+has 5 s to answer then, a server 3 s, and what a call came to is recorded all the same.
 
 Where the answer itself cannot be written (a full disk behind stdout), the work is done: stderr says
 what was done, with `applied` (`answer_not_written`). A success is then 20 where the target was not

@@ -13,13 +13,14 @@ use super::output::{Answer, Out};
 use super::problem::ProblemContext;
 use super::{plan, unwell, upon, view};
 use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::left::Left;
 use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::state::ServiceHead;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, Session};
 
@@ -100,7 +101,7 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     known.extend(consent(session, &state.head, &execution, now)?);
     let service = execution.intent.service.clone();
     let facts = upon::all(session, &service, &state.head, &c)?;
-    let ways: Vec<(String, String)> = ways_out(&execution, &state.head, now)
+    let ways: Vec<(String, String)> = ways_out(&execution, &state, now)
         .into_iter()
         .map(|(line, why)| (upon::on_this_ledger(&line, &c), why))
         .collect();
@@ -281,18 +282,32 @@ fn call_text(session: &Session, execution: &Execution) -> Option<String> {
 fn drift(execution: &Execution) -> &'static str {
     match execution.left() {
         Left::Changed => "it failed, and the target is not as it was",
-        Left::Nothing | Left::Unknown => "a reading or a late result contradicts it",
+        Left::Nothing | Left::Unconfirmed | Left::Unknown => {
+            "a reading or a late result contradicts it"
+        }
     }
 }
 
-fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(String, String)> {
+fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<(String, String)> {
     let name = execution.key();
     let way = |command: &str, why: &str| (format!("scalectl {command}"), why.to_owned());
     let withdraw = |why| way(&format!("intent withdraw {name}"), why);
-    match next_of(execution, head, now) {
+    let abandon = || way(&format!("intent abandon {name} --reason TEXT"), "end it");
+    match next_of(execution, &state.head, now) {
         Next::EndStranded(end) => {
             let why = "it was made for settings that are no more: end it, then wish anew";
             vec![(upon::line_of_end(end, name.as_str()), why.to_owned())]
+        }
+        Next::Start
+            if let Some(Rejection::WaitsBehind { service, behind, .. }) =
+                waits_behind(state, execution) =>
+        {
+            let other = format!("replay {service}@{behind} --wait");
+            vec![
+                way(&other, "it waits for that one to come to an end"),
+                way(&format!("actuate {name}"), "carry it out then"),
+                withdraw("take it back"),
+            ]
         }
         Next::Start => {
             vec![way(&format!("actuate {name}"), "carry it out"), withdraw("take it back")]
@@ -319,9 +334,17 @@ fn ways_out(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Vec<(S
                 ),
             ]
         }
+        Next::Overtaken { by } => {
+            let newer = format!("{}@{by}", execution.intent.service);
+            vec![
+                way(&format!("actuate {newer}"), "it goes first, and ends this one"),
+                way(&format!("intent withdraw {newer}"), "then this one may be tried again"),
+                abandon(),
+            ]
+        }
         Next::Retry { .. } => vec![
             way(&format!("actuate {name}"), "the next attempt, once its time has come"),
-            way(&format!("intent abandon {name} --reason TEXT"), "end it"),
+            abandon(),
         ],
         Next::Confirm => vec![way(&format!("observe {name} --wait"), "confirm it")],
         Next::Answer => vec![

@@ -157,7 +157,15 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         limit: Some(args.limit),
         order: if args.after > 0 { Order::OldestFirst } else { Order::NewestFirst },
     };
-    let mut events = app.session()?.events_where(&filter, &|event| is_wanted(&args, event))?;
+    let find = |app: &mut App| {
+        app.session()?.events_where(&filter, &|event| is_wanted(&args, event)).map_err(Fault::from)
+    };
+    let mut events = find(app)?;
+    // Nothing of a command is no news while its COMMIT may still run.
+    let is_asked_of_one = args.command.is_some() && events.is_empty();
+    if is_asked_of_one && app.session()?.outwait_writers()? {
+        events = find(app)?;
+    }
     if args.after == 0 {
         events.reverse();
     }
@@ -172,6 +180,9 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         .table(table_of(&events));
     for event in &events {
         answer = answer.name(event.position.to_string());
+    }
+    if is_asked_of_one && events.is_empty() {
+        answer = answer.warning("nothing_recorded", "no event of that command is recorded");
     }
     Ok(answer)
 }

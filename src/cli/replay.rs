@@ -16,7 +16,7 @@ use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
 use crate::ops::recover::Replayed;
-use crate::ops::replay::{next_step, replay, replay_until, unfinished};
+use crate::ops::replay::{as_it_stands, next_step, replay, replay_until, unfinished};
 use crate::ops::report::Effect;
 use crate::ops::{OpError, Turn};
 
@@ -110,6 +110,16 @@ impl Row {
     }
 }
 
+/// How far one look at a row goes.
+enum Pass {
+    /// What is due, and no wait.
+    First,
+    /// It waits for what has a known end.
+    Waits(Deadline),
+    /// The time is over: nobody is asked any more.
+    Tells,
+}
+
 /// What a replay of many came to.
 #[derive(Default)]
 struct All {
@@ -121,23 +131,23 @@ struct All {
 }
 
 impl All {
-    /// Replays one key, of which this run has done `effect`; with a deadline, it waits for what has
-    /// a known end.
+    /// Replays one key, of which this run has done `effect`.
     fn replayed(
         &mut self,
         app: &mut App,
         execution: Execution,
         effect: Effect,
-        deadline: Option<Deadline>,
+        pass: Pass,
         out: &mut Out,
     ) -> Result<Row, Fault> {
         let key = execution.key().clone();
         let session = app.session()?;
         // Each row answers for what it did itself.
         session.begin(Turn::Row { effect });
-        let replayed = match deadline {
-            None => replay(session, &key),
-            Some(deadline) => {
+        let replayed = match pass {
+            Pass::Tells => as_it_stands(session, &key),
+            Pass::First => replay(session, &key),
+            Pass::Waits(deadline) => {
                 let mut say = |line: &str| out.progress(&format!("{key}: {line}"));
                 replay_until(session, &key, deadline, &mut say)
             }
@@ -167,7 +177,8 @@ impl All {
 }
 
 fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
-    let found = unfinished(app.session()?, None)?;
+    let deadline = args.wait.then(|| Deadline::after(args.timeout));
+    let found = unfinished(app.session()?, deadline)?;
     let mut all = All::default();
     if args.dry_run {
         for execution in found {
@@ -178,21 +189,22 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
         return Ok(answer_of(all, Recorded::No));
     }
     for execution in found {
-        let row = all.replayed(app, execution, Effect::None, None, out)?;
+        let is_late = deadline.is_some_and(Deadline::is_past);
+        let pass = if is_late { Pass::Tells } else { Pass::First };
+        let row = all.replayed(app, execution, Effect::None, pass, out)?;
         all.rows.push(row);
         if all.end.is_some() {
             break;
         }
     }
     // Only once nobody waits for it any more: what one row waits for does not hold up the others.
-    let deadline = args.wait.then(|| Deadline::after(args.timeout));
     for at in 0..all.rows.len() {
-        if all.end.is_some() || deadline.is_none() {
+        let Some(deadline) = deadline.filter(|end| all.end.is_none() && !end.is_past()) else {
             break;
-        }
+        };
         if all.rows[at].ending.exit() != Exit::Ok {
             let (execution, effect) = (all.rows[at].execution.clone(), all.rows[at].effect);
-            all.rows[at] = all.replayed(app, execution, effect, deadline, out)?;
+            all.rows[at] = all.replayed(app, execution, effect, Pass::Waits(deadline), out)?;
         }
     }
     if all.end.is_none() {

@@ -9,7 +9,7 @@ use super::args::{wait, whole_number};
 use super::exit::Exit;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
-use super::output::{Answer, Out};
+use super::output::{Answer, Out, Recorded};
 use super::problem::Problem;
 use super::wish::WishArgs;
 use super::{plan, view};
@@ -176,7 +176,10 @@ fn ready_exit(report: &Report, readiness: Readiness) -> Exit {
 
 pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> Answer {
     let Some(report) = &scaled.report else {
+        // The reading itself may have been news.
+        let has_recorded = app.opened().is_some_and(crate::ops::Session::has_recorded);
         let mut answer = Answer::ok()
+            .recorded(if has_recorded { Recorded::Yes } else { Recorded::No })
             .whole_noun("service", view::service(&scaled.head))
             .line(format!("{wish}: already so by a fresh reading, nothing was changed"));
         if let Some(registration) = &scaled.head.registration {

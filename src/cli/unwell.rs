@@ -110,6 +110,7 @@ fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
         | Next::Unanswered
         | Next::CallEnds
         | Next::FindOut { .. }
+        | Next::Overtaken { .. }
         | Next::Retry { .. }
         | Next::Confirm
         | Next::Over => problem

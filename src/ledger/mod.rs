@@ -41,11 +41,11 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod waiting;
 mod write;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 pub use columns::StoredEvent;
 pub use create::CreateOptions;
@@ -56,11 +56,13 @@ pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
 pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
+pub use waiting::WhileLocked;
 pub use write::{Committed, WriteTxn};
 
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
 use crate::domain::time::{DurationMs, Timestamp};
-use sql::{Engine, MayWait};
+use sql::Engine;
+use waiting::Patience;
 
 /// How long a command waits for another writer unless told otherwise.
 pub const LOCK_TIMEOUT_DEFAULT: DurationMs = DurationMs::from_secs(5);
@@ -123,18 +125,6 @@ pub struct Ledger {
     patience: Option<Patience>,
 }
 
-/// Asked again and again while another writer is waited for, with how long so far.
-pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
-
-/// How to wait for another writer, where the caller looks after it.
-struct Patience {
-    lock_timeout: DurationMs,
-    ask: WhileLocked,
-}
-
-/// How often who looks after a wait is asked, where the engine can wait for so short.
-const LOCK_SLICE: DurationMs = DurationMs::from_millis(100);
-
 impl Ledger {
     /// Opens a ledger that is there. Creates nothing where there is none.
     pub fn open(location: &Location, options: OpenOptions) -> Result<Self, LedgerError> {
@@ -173,13 +163,6 @@ impl Ledger {
     /// Whether an earlier COMMIT of this process failed, so that it writes nothing more.
     pub const fn is_poisoned(&self) -> bool {
         self.poisoned_by.is_some()
-    }
-
-    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none
-    /// waits as long as usual again. A file answers at once, and is waited for by its lock timeout
-    /// only.
-    pub fn answer_within(&self, left: Option<Duration>) {
-        self.engine.answer_within(left);
     }
 
     /// Makes sure that what this process has read, and answers with as recorded, would survive as
@@ -221,61 +204,6 @@ impl Ledger {
         let txn = WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach);
         txn.check_writable()?;
         Ok(txn)
-    }
-
-    /// Lets `ask` look after every wait for another writer, and end it before the lock timeout.
-    pub fn while_locked(&mut self, lock_timeout: DurationMs, ask: WhileLocked) {
-        self.patience = Some(Patience { lock_timeout, ask });
-    }
-
-    /// Waits for whoever may be recording a key that was not found. On a server the COMMIT of a
-    /// process that is gone may still be under way, and until it has ended nobody can say that
-    /// there is no such key. Answers whether it is worth looking again.
-    pub fn outwait_writers_of(&mut self, key: &ExecutionKey) -> Result<bool, LedgerError> {
-        if !self.engine.outlives_its_clients() {
-            return Ok(false);
-        }
-        let lock = [reach::of_key(key)];
-        self.waiting(|engine, may_wait| engine.outwait(&lock, may_wait))?;
-        Ok(true)
-    }
-
-    fn begin_write(
-        &mut self,
-        locks: &[sql::Lock],
-        ahead: &[sql::Bound<'_>],
-    ) -> Result<(), LedgerError> {
-        self.waiting(|engine, may_wait| engine.begin_write_ahead(locks, ahead, may_wait))
-    }
-
-    /// Waits for locks as long as whoever looks after waits goes on with it.
-    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
-    fn waiting(
-        &mut self,
-        take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<(), LedgerError>,
-    ) -> Result<(), LedgerError> {
-        let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
-            return take(self.engine.as_ref(), &mut || ControlFlow::Continue(()));
-        };
-        let began = Instant::now();
-        let waited = || {
-            let waited = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            DurationMs::from_millis(waited)
-        };
-        self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
-        let begun = loop {
-            let begun = take(self.engine.as_ref(), &mut || ask(waited()));
-            let busy = match begun {
-                Err(error) if error.is_busy() => error,
-                begun => break begun,
-            };
-            let waited = waited();
-            if waited >= *lock_timeout || ask(waited).is_break() {
-                break Err(busy.after(waited.min(*lock_timeout)));
-            }
-        };
-        self.engine.wait_at_most(*lock_timeout)?;
-        begun
     }
 
     /// The same for a ledger that is not there yet.

@@ -8,6 +8,7 @@ use super::transition::{Deciding, decide_in};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Command, PutIntent};
 use crate::domain::scale::identity::intended_identity;
+use crate::domain::scale::left::Left;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::{Reach, ReadTxn};
 
@@ -45,7 +46,11 @@ pub(super) fn put_under(
         Err(error) => {
             // What the key has left is not denied by a put that could not even be answered. Whoever
             // cannot be asked says nothing.
-            drop(session.find(&key));
+            let found = session.find(&key);
+            // The key of another service: that one's calls are nothing of this line's.
+            if found.is_ok_and(|it| it.is_some_and(|(_, it)| it.intent.service != service)) {
+                session.note_left(Left::Nothing);
+            }
             return Err(error);
         }
     };

@@ -17,6 +17,12 @@ use crate::ledger::{
 };
 
 impl Session {
+    /// Waits for every write under way, for whoever has found nothing and would say so. Answers
+    /// whether it is worth looking again.
+    pub fn outwait_writers(&mut self) -> Result<bool, OpError> {
+        Ok(self.ledger.outwait_writers()?)
+    }
+
     /// Every service that was registered, by name.
     pub fn heads(&mut self) -> Result<Vec<(ServiceName, ServiceHead)>, OpError> {
         Ok(self.ledger.read()?.service_heads()?)

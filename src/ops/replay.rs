@@ -2,10 +2,11 @@
 
 use super::error::OpError;
 use super::recover::{Replayed, reading_due, recover};
+use super::report::Report;
 use super::session::Session;
 use super::wait::{pause, refuse_after_signal};
 use crate::actuator::host::Deadline;
-use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::id::ExecutionKey;
 use crate::domain::scale::decide::{verdict_of, waits_behind};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::ReadingVerdict;
@@ -24,12 +25,19 @@ const ASK_MAX: DurationMs = DurationMs::from_secs(30);
 /// What a replay says of a wish that only waits to be carried out.
 const NOT_STARTED: &str = "it has not started, and replay starts no wish";
 
-/// The keys of everything that is under way, the oldest first.
+/// The keys of everything that is under way, the oldest first. That nothing is under way is said
+/// only where no write is under way either, and of what would survive: on a server the COMMIT of a
+/// process that is gone may still run. Until `deadline` is what the caller has for all of it.
 pub fn unfinished(
     session: &mut Session,
-    service: Option<&ServiceName>,
+    deadline: Option<Deadline>,
 ) -> Result<Vec<Execution>, OpError> {
-    let filter = ExecutionFilter { service: service.cloned(), unfinished: true, limit: None };
+    if let Some(deadline) = deadline {
+        session.wait_no_longer_than(deadline);
+    }
+    session.outwait_writers()?;
+    session.ledger.confirm()?;
+    let filter = ExecutionFilter { service: None, unfinished: true, limit: None };
     let mut found = session.ledger.read()?.executions(&filter)?;
     found.retain(|execution| !matches!(execution.phase, Phase::Accepted | Phase::Proposed { .. }));
     found.reverse();
@@ -50,6 +58,13 @@ pub fn replay(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpE
         replayed.steps.push(NOT_STARTED.to_owned());
     }
     Ok(replayed)
+}
+
+/// A key as it is recorded, for whoever has no time left to ask anybody.
+pub fn as_it_stands(session: &mut Session, key: &ExecutionKey) -> Result<Replayed, OpError> {
+    let report = Report::replay(session, key)?;
+    let steps = vec!["the time is over: nobody was asked".to_owned()];
+    Ok(Replayed { steps, report })
 }
 
 /// Replays one key, and waits for what has a known end. `say` is told what is waited for.

@@ -58,7 +58,9 @@ impl Effect {
         match execution.left() {
             Left::Unknown => None,
             Left::Changed => Some(Self::Partial),
-            Left::Nothing => Some(if is_success { Self::Applied } else { Self::None }),
+            Left::Nothing | Left::Unconfirmed => {
+                Some(if is_success { Self::Applied } else { Self::None })
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
         registration.mode.record_mode().is_some()
             && (registration.min_replicas..=registration.max_replicas).contains(&desired)
     });
-    counted && wished && quiet && allowed
+    counted && wished && quiet && allowed && put.rolls_back.is_none()
 }
 
 /// Whether who is named may act at all. It is asked before a wish is put: one that nobody of this

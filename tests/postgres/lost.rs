@@ -168,7 +168,9 @@ fn a_key_whose_commit_still_runs_is_not_said_to_be_missing() {
     });
     put.kill().expect("it is ours");
     put.wait().expect("it is ours");
-    for line in ["replay k1", "intent show k1", "observe k1"] {
+    // Nor is nothing said to be under way, or of the command.
+    let command = "log --command cmd-00000000000000000000000000000001";
+    for line in ["replay k1", "intent show k1", "observe k1", "replay --all", command] {
         let ran = world.json(&format!("{line} --lock-timeout 300ms")).exits(20);
         assert_eq!(ran.at("/error/code"), "ledger_busy", "{line}");
     }
@@ -176,6 +178,8 @@ fn a_key_whose_commit_still_runs_is_not_said_to_be_missing() {
     server.psql("postgres", "SELECT pg_reload_conf()");
     world.run("replay k1 --lock-timeout 10s").exits(19);
     world.run("replay k2").exits(24);
+    let ran = world.json(command).exits(0);
+    assert_eq!(ran.at("/warnings/0/code"), "nothing_recorded");
     world.run("verify").exits(0);
 }
 

@@ -165,10 +165,11 @@ fn what_a_key_has_left_is_told_by_its_newest_result() {
         (format!("{half}\n abandon a"), Left::Changed),
         (format!("{half}\n {again}"), Left::Unknown),
         (format!("{half}\n {again}\n fail a"), Left::Changed),
-        (format!("{half}\n {again}\n ok a"), Left::Nothing),
+        (format!("{half}\n {again}\n ok a"), Left::Unconfirmed),
+        (format!("{half}\n {again}\n ok a\n observe a"), Left::Nothing),
         ("put a 5\n start a\n lose a\n wait 60s\n settle a no\n late a".to_owned(), Left::Changed),
         // A success that somebody has undone since was one.
-        ("put a 5\n start a\n ok a\n target 7\n observe a".to_owned(), Left::Nothing),
+        ("put a 5\n start a\n ok a\n target 7\n observe a".to_owned(), Left::Unconfirmed),
     ] {
         let mut world = run("", "");
         script.lines().for_each(|line| drop(world.line(line.trim())));

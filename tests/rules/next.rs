@@ -18,6 +18,7 @@ const fn word(next: Next) -> &'static str {
         Next::FindOut { is_quiet: false, .. } => "find out",
         Next::FindOut { is_quiet: true, .. } => "find out, quiet",
         Next::Retry { .. } => "retry",
+        Next::Overtaken { .. } => "overtaken",
         Next::Confirm => "confirm",
     }
 }
@@ -35,6 +36,8 @@ fn every_standing_has_its_way_on() {
         ("", "put a 5\n start a\n lose a", "find out"),
         ("", "put a 5\n start a\n lose a\n wait 60s", "find out, quiet"),
         ("", "put a 5\n start a\n fail a", "retry"),
+        ("", "put a 5\n start a\n fail a\n put b 6 queue", "overtaken"),
+        ("", "put a 5\n start a\n fail a\n put b 6 queue\n withdraw b", "retry"),
         ("", "put a 5\n start a\n fatal a", "over"),
         ("readings=2", "put a 5\n start a\n ok a", "confirm"),
         ("readings=3", "put a 5\n start a\n ok a\n observe a", "confirm"),

@@ -1,7 +1,7 @@
 //! What a key has left behind is denied by no later answer about it: not where the target cannot be
 //! read, not where the actuator is bound no more, and not by a plan.
 
-use super::{COMMANDS, PUT, ROWS, SCALE, line, produced, stage};
+use super::{COMMANDS, NEWER, PUT, ROWS, SCALE, line, produced, stage};
 use crate::support::World;
 
 /// States in which nobody knows what became of a call, or a failure has changed the target.
@@ -227,4 +227,70 @@ fn a_plan_of_a_wish_that_comes_too_late_says_so() {
         let ran = world.json(&format!("{verb} web=4 --valid-for 1ms --reason r"));
         assert_eq!((ran.code, ran.at("/error/code")), (Some(11), "fence_expired".into()), "{verb}");
     }
+}
+
+/// A success that cannot be read is not yet confirmed, however often it is asked about: nothing
+/// contradicts it.
+#[test]
+fn a_success_that_cannot_be_read_is_not_yet_confirmed_by_any_line() {
+    for state in ["succeeded", "observed"] {
+        let stage = produced(state);
+        let world = stage.world.copy();
+        blind(&world);
+        let plan = SCALE.replace("scale", "plan").replace(" --no-wait", "");
+        for line in ["observe k1", "replay k1", "replay --all", SCALE, plan.as_str()] {
+            for turn in ["first", "second"] {
+                let ran = world.json(line);
+                assert_eq!(ran.code, Some(19), "{state}: {line}, {turn}: {ran:#?}");
+                assert_eq!(ran.at("/recorded"), "no", "{state}: {line}, {turn}");
+            }
+        }
+    }
+}
+
+/// Whoever is behind another is told which, and what ends it.
+#[test]
+fn what_waits_behind_another_has_the_way_of_that_one() {
+    let stage = produced("accepted, behind another");
+    let ways = stage.world.json("explain k1").exits(0).at("/ways_out");
+    assert_eq!(ways[0][0], "scalectl replay web@1 --wait", "{ways}");
+}
+
+/// A used key of another service is a conflict, and what that service's calls have left is not said
+/// of this one, which nobody has touched.
+#[test]
+fn a_key_of_another_service_says_nothing_of_this_one() {
+    for (word, exit) in [("unknown", 16), ("half 9 terminal", 23)] {
+        let stage = stage("", super::ALL, &[word], &[PUT]);
+        let world = &stage.world;
+        assert_eq!(world.run("actuate k1").code, Some(exit));
+        world.run(&super::SERVICE.replace("web", "api")).exits(0);
+        for line in [
+            SCALE.replace("web=3", "api=3"),
+            "scale api=3 --key k1 --reason r --timeout 2s".to_owned(),
+            PUT.replace("put web", "put api"),
+            "plan api=3 --key k1 --reason r".to_owned(),
+        ] {
+            let ran = world.copy().json(&line);
+            let told = (ran.code, ran.at("/error/code"), ran.at("/applied"));
+            assert_eq!(told, (Some(10), "key_conflict".into(), "no".into()), "{word}: {line}");
+        }
+    }
+}
+
+/// A failure that a queued wish goes before is not sent back to itself.
+#[test]
+fn a_failure_behind_a_queued_wish_has_ways_that_work() {
+    let lines = [PUT, "actuate k1", NEWER];
+    let mut stage = stage("", super::ALL, &["fail retryable x"], &lines);
+    stage.world.still(super::LATER);
+    let ways = stage.world.json("explain k1").exits(0).at("/ways_out");
+    assert_eq!(ways[0][0], "scalectl actuate web@2", "{ways}");
+    let rows = stage.world.json("status web").exits(0).at("/services");
+    assert_eq!(rows[0]["next"], "scalectl actuate web@2", "{rows}");
+    let ran = stage.world.json("actuate k1").exits(19);
+    let next = ran.at("/error/next");
+    assert_eq!(next[0], serde_json::json!(["scalectl", "actuate", "web@2"]), "{next}");
+    stage.world.run("actuate web@2").exits(0);
+    assert_eq!(stage.world.json("intent show k1").at("/execution/outcome"), "failed");
 }

@@ -37,6 +37,10 @@ impl Problem {
             | Exit::Interrupted
             | Exit::Terminated => true,
         };
+        // What could not be asked contradicts no success, and the same line confirms it.
+        if left == Left::Unconfirmed && self.exit == Exit::Unavailable {
+            return Self { exit: Exit::NotYet, ..self };
+        }
         let is_silent = self.applied == Applied::No;
         let applied =
             if is_about_it && is_silent { ending::applied_of_left(left) } else { self.applied };

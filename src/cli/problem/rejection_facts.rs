@@ -362,6 +362,14 @@ pub(super) fn waits_behind(p: Problem, c: &ProblemContext, behind: &str, state: 
             .hint("let that one come to an end, then run this same line again")
             .run(c.command(&["replay", behind]))
             .again(c),
+        "accepted" => p
+            .hint(
+                "that one goes first, and ends this one: carry it out with the first, or take it \
+                 back with the second and run this same line again",
+            )
+            .run(c.command(&["actuate", behind]))
+            .run(c.command(&["intent", "withdraw", behind]))
+            .again(c),
         _ => p
             .hint("wait for that one, then run this same line again")
             .run(c.command(&["observe", behind, "--wait"]))

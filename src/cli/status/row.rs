@@ -172,6 +172,9 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
                 if is_quiet { String::new() } else { format!("  # quiet from {quiet_from}") };
             needed(format!("scalectl replay {name}{from}"), &format!("unknown for {age}"))
         }
+        Next::Overtaken { by } => {
+            plain(format!("scalectl actuate {}@{by}", execution.intent.service))
+        }
         Next::Retry { from } => {
             plain(format!("scalectl actuate {}  # from {from}", execution.key()))
         }

@@ -3,14 +3,16 @@
 //! Owns the one question whether a failure has changed its target. Never asks the target: what is
 //! recorded is what tells.
 
-use super::execution::Execution;
+use super::execution::{Execution, Phase};
 
 /// What the calls of a key have left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Left {
-    /// Nothing that an answer could deny: nobody was called, nothing was done, or it succeeded.
+    /// Nothing that an answer could deny: nobody was called, nothing was done, or it is over.
     #[default]
     Nothing,
+    /// A success that is not confirmed yet.
+    Unconfirmed,
     /// A target that a failure has changed.
     Changed,
     /// An outcome that nobody knows.
@@ -32,6 +34,8 @@ impl Execution {
             Left::Unknown
         } else if self.failed_and_changed() {
             Left::Changed
+        } else if matches!(self.phase, Phase::Succeeded | Phase::Observed) {
+            Left::Unconfirmed
         } else {
             Left::Nothing
         }

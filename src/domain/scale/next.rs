@@ -9,6 +9,7 @@
 use super::execution::{Execution, Phase};
 use super::standing::{EndedBy, stranded};
 use super::state::ServiceHead;
+use crate::domain::id::IntentRevision;
 use crate::domain::time::Timestamp;
 
 /// What carries a wish on, or ends it.
@@ -34,6 +35,12 @@ pub enum Next {
         quiet_from: Timestamp,
         /// Whether that is so already.
         is_quiet: bool,
+    },
+    /// It failed, and a newer wish goes first, which ends it: it is tried again only where that one
+    /// is taken back.
+    Overtaken {
+        /// The newer one.
+        by: IntentRevision,
     },
     /// It is tried again, or given up.
     Retry {
@@ -62,10 +69,17 @@ pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Nex
                 is_quiet: pending.is_quiet(quiet_ms, now),
             }
         }
+        Phase::Failed { .. } if let Some(by) = newer(execution, head) => Next::Overtaken { by },
         Phase::Failed { retry_at } => Next::Retry { from: *retry_at },
         Phase::Succeeded | Phase::Observed => Next::Confirm,
         Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
             Next::Over
         }
     }
+}
+
+/// What is wanted after it and has not started: its start would have ended the failure.
+fn newer(execution: &Execution, head: &ServiceHead) -> Option<IntentRevision> {
+    let wanted = head.wanted.as_ref()?.intent_revision;
+    (wanted > execution.revision()).then_some(wanted)
 }

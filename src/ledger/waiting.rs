@@ -1,0 +1,95 @@
+//! Waiting for other writers: looked after by whoever waits, and never for ever.
+//!
+//! Holds nothing between two waits. A wait that ends without its locks has begun nothing.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::error::LedgerError;
+use super::sql::{Bound, Engine, Lock, MayWait};
+use super::{Ledger, Reach, reach};
+use crate::domain::id::ExecutionKey;
+use crate::domain::time::DurationMs;
+
+/// Asked again and again while another writer is waited for, with how long so far.
+pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
+
+/// How to wait for another writer, where the caller looks after it.
+pub(super) struct Patience {
+    lock_timeout: DurationMs,
+    ask: WhileLocked,
+}
+
+/// How often who looks after a wait is asked, where the engine can wait for so short.
+const LOCK_SLICE: DurationMs = DurationMs::from_millis(100);
+
+impl Ledger {
+    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none
+    /// waits as long as usual again. A file answers at once, and is waited for by its lock timeout.
+    pub fn answer_within(&self, left: Option<Duration>) {
+        self.engine.answer_within(left);
+    }
+
+    /// Lets `ask` look after every wait for another writer, and end it before the lock timeout.
+    pub fn while_locked(&mut self, lock_timeout: DurationMs, ask: WhileLocked) {
+        self.patience = Some(Patience { lock_timeout, ask });
+    }
+
+    /// Waits for whoever may be recording a key that was not found. On a server the COMMIT of a
+    /// process that is gone may still be under way, and until it has ended nobody can say that
+    /// there is no such key. Answers whether it is worth looking again.
+    pub fn outwait_writers_of(&mut self, key: &ExecutionKey) -> Result<bool, LedgerError> {
+        self.outwait(&[reach::of_key(key)])
+    }
+
+    /// The same for whoever may be recording anything at all.
+    pub fn outwait_writers(&mut self) -> Result<bool, LedgerError> {
+        self.outwait(&Reach::everything().locks())
+    }
+
+    fn outwait(&mut self, locks: &[Lock]) -> Result<bool, LedgerError> {
+        if !self.engine.outlives_its_clients() {
+            return Ok(false);
+        }
+        self.waiting(|engine, may_wait| engine.outwait(locks, may_wait))?;
+        Ok(true)
+    }
+
+    pub(super) fn begin_write(
+        &mut self,
+        locks: &[Lock],
+        ahead: &[Bound<'_>],
+    ) -> Result<(), LedgerError> {
+        self.waiting(|engine, may_wait| engine.begin_write_ahead(locks, ahead, may_wait))
+    }
+
+    /// Waits for locks as long as whoever looks after waits goes on with it.
+    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
+    fn waiting(
+        &mut self,
+        take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<(), LedgerError>,
+    ) -> Result<(), LedgerError> {
+        let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
+            return take(self.engine.as_ref(), &mut || ControlFlow::Continue(()));
+        };
+        let began = Instant::now();
+        let waited = || {
+            let waited = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            DurationMs::from_millis(waited)
+        };
+        self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
+        let begun = loop {
+            let begun = take(self.engine.as_ref(), &mut || ask(waited()));
+            let busy = match begun {
+                Err(error) if error.is_busy() => error,
+                begun => break begun,
+            };
+            let waited = waited();
+            if waited >= *lock_timeout || ask(waited).is_break() {
+                break Err(busy.after(waited.min(*lock_timeout)));
+            }
+        };
+        self.engine.wait_at_most(*lock_timeout)?;
+        begun
+    }
+}
