@@ -79,7 +79,7 @@ fn answer(actuator: &ActuatorName, found: &Discovered, c: &ProblemContext) -> An
     if lines.is_empty() {
         return answer;
     }
-    let said = "  --max is what runs now: say what it may become, before or after";
+    let said = "  --max is what runs now, and at least 1: say what it may become, before or after";
     let is_put = |target: &Discoverable| target.proposed.is_some();
     answer = lines.into_iter().fold(answer.line(""), Answer::line);
     if found.targets.iter().any(is_put) { answer.line("").line(said) } else { answer }
