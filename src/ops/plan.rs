@@ -92,7 +92,11 @@ pub fn plan(
     {
         before = Some(Before::Refused(Box::new(rejection)));
     }
-    let now = on_ledger_clock(&state, session.now())?;
+    let now = match (&before, on_ledger_clock(&state, session.now())) {
+        // Going on with what is under way is asked by its own rules, and puts nothing.
+        (Some(Before::Resumed(_)), Err(_)) => session.now(),
+        (_, now) => now?,
+    };
     if let (None, Some(breaking)) = (&before, &breaking) {
         match breaking.supposed(session, &state, now)? {
             Ok(supposed) => state = supposed,

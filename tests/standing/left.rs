@@ -294,3 +294,17 @@ fn a_failure_behind_a_queued_wish_has_ways_that_work() {
     stage.world.run("actuate web@2").exits(0);
     assert_eq!(stage.world.json("intent show k1").at("/execution/outcome"), "failed");
 }
+
+/// A line without a key goes on with its own wish, and so does its plan, whatever the clock says.
+#[test]
+fn a_plan_goes_on_with_what_is_under_way_when_the_clock_is_behind() {
+    let lines = [PUT, "actuate k1"];
+    for (words, exit) in [("half 9 retryable", 18), ("fail retryable x", 18)] {
+        let mut stage = stage("", super::ALL, &[words], &lines);
+        stage.world.still("2026-01-05T08:00:00Z");
+        for verb in ["plan", "scale --dry-run", "scale --timeout 1s"] {
+            let ran = stage.world.copy().json(&format!("{verb} web=3 --reason r"));
+            assert_eq!(ran.code, Some(exit), "{words}: {verb}: {ran:#?}");
+        }
+    }
+}
