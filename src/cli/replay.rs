@@ -111,6 +111,7 @@ impl Row {
 }
 
 /// How far one look at a row goes.
+#[derive(Clone, Copy)]
 enum Pass {
     /// What is due, and no wait.
     First,
