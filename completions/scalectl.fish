@@ -59,6 +59,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "override" -d 'Pin
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "adopt" -d 'Take what runs for what is wished: by a reading, and nobody is called'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "autoscale" -d 'One tick: wish what follows from the newest samples, and call nobody'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'One pass: carry out what was accepted, confirm it, find out what was lost'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gateway" -d 'Speak the gateway\'s scale contract: observe, apply, finalize, import'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
@@ -979,6 +980,58 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l ref -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -l static -d 'Only bring static services, and what a person has pinned, back to their counts'
 complete -c scalectl -n "__fish_scalectl_using_subcommand reconcile" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -f -a "observe" -d 'Print where a service stands, as the contract says it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -f -a "apply" -d 'Accept or refuse one operation of the contract'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -f -a "finalize" -d 'Give an accepted operation the answer that whoever converged has'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and not __fish_seen_subcommand_from observe apply finalize import" -f -a "import" -d 'Take over the journal of a gateway\'s own authority, as a whole or not at all'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from observe" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l file -d 'The operation as JSON, from a file or from - (stdin); at most 64 KiB' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l pool -d 'How many replicas all services that the gateway scales may have together' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -l file -d '{"request": …, "response": …} as JSON, from a file or from - (stdin)' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from finalize" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

@@ -182,6 +182,11 @@ fn what_a_cluster_says_keeps_its_properties() {
 }
 
 #[test]
+fn the_documents_of_a_gateway_keep_their_properties() {
+    hold_all(|name| ["gateway_operation", "gateway_journal"].contains(&name));
+}
+
+#[test]
 fn what_an_engine_of_docker_says_keeps_its_properties() {
     let names = ["docker_answer", "docker_service", "docker_facts", "docker_applied"];
     hold_all(|name| names.contains(&name));

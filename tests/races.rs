@@ -6,6 +6,7 @@
 //! from there on the ledger's lock and the scheduler decide.
 
 mod calls;
+mod gateway;
 mod kills;
 mod puts;
 

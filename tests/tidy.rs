@@ -29,13 +29,14 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
 ];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 31] = [
+const SHARED_STEPS: [&str; 32] = [
     "breaking",
     "administer",
     "ask",
     "call",
     "carry",
     "foretell",
+    "gateway",
     "clock",
     "error",
     "health",
@@ -63,10 +64,11 @@ const SHARED_STEPS: [&str; 31] = [
     "wait",
 ];
 /// The facts that a put gathers, and the lease that is asked for.
-const VERBS_OF_VERBS: [(&str, &str); 4] = [
+const VERBS_OF_VERBS: [(&str, &str); 5] = [
     ("plan", "intent_put"),
     ("batch", "intent_put"),
     ("batch", "lease_acquire"),
+    ("gateway_apply", "intent_put"),
     ("reconcile", "intent_put"),
 ];
 

@@ -1,5 +1,7 @@
 //! Faults: everything that a verb can end with, made into the one form of a problem.
 
+mod gateway;
+mod host;
 mod life;
 
 use super::exit::Exit;
@@ -98,6 +100,7 @@ impl From<Problem> for Fault {
 fn of_op(error: OpError, context: &ProblemContext) -> Problem {
     match error {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
+        OpError::Gateway(conflict) => gateway::of_conflict(&conflict),
         OpError::Ledger(error) => of_ledger(&error, context),
         OpError::Unrecorded { key, said, effect, source } => {
             // Where the ledger has moved meanwhile, whoever is asked there can tell.
@@ -148,8 +151,8 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 None => what,
             }
         }
-        OpError::Call(error) => of_call(&error, context),
-        OpError::Host(error) => of_host(&error, context),
+        OpError::Call(error) => host::of_call(&error, context),
+        OpError::Host(error) => host::of_host(&error, context),
         OpError::TimedOut { what, waited, key } => {
             let problem = Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
             match key {
@@ -171,35 +174,6 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         }
         OpError::Internal { what } => Problem::internal(what),
     }
-}
-
-fn of_call(error: &CallError, context: &ProblemContext) -> Problem {
-    let hint = match error {
-        CallError::Unsafe { .. } => {
-            "let it be this user's alone (chown, chmod 700), then run this same line again"
-        }
-        CallError::Nonsense { .. } => {
-            "it proves nothing, so it is left as it is: look at it, and move it away"
-        }
-        CallError::Survivors { .. } | CallError::Alive(_) => {
-            "what is left of the call must end first; then run this same line again"
-        }
-        CallError::Unnameable(_)
-        | CallError::Io { .. }
-        | CallError::Exists { .. }
-        | CallError::NotStarted { .. } => {
-            "let this user write there, or make room, then run this same line again"
-        }
-    };
-    let problem = Problem::new("call_file", Exit::Unavailable, error.to_string());
-    problem.applied(context).hint(hint).again(context)
-}
-
-fn of_host(error: &HostError, context: &ProblemContext) -> Problem {
-    Problem::new("host_unknown", Exit::Unavailable, error.to_string())
-        .applied(context)
-        .hint("let this user read it (/proc must be mounted), then run this same line again")
-        .again(context)
 }
 
 /// A line of somebody else, as far as an error shows it.

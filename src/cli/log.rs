@@ -62,7 +62,7 @@ struct LogArgs {
 }
 
 /// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
-const KINDS: [&str; 40] = [
+const KINDS: [&str; 42] = [
     "ledger_created",
     "actuator_registered",
     "signers_set",
@@ -84,6 +84,8 @@ const KINDS: [&str; 40] = [
     "intent_proposed",
     "intent_rejected",
     "intent_accepted",
+    "gateway_finalized",
+    "gateway_imported",
     "intent_superseded",
     "intent_withdrawn",
     "lease_acquired",

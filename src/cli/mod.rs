@@ -38,6 +38,7 @@ mod cooldown;
 mod doctor;
 mod exit_codes;
 mod explain;
+mod gateway;
 mod hold;
 mod init;
 mod intent;
@@ -115,6 +116,7 @@ const NOUNS: &[Noun] = &[
     adopt::NOUN,
     autoscale::NOUN,
     reconcile::NOUN,
+    gateway::NOUN,
     verify::NOUN,
     backup::NOUN,
     restore::NOUN,

@@ -8,6 +8,7 @@
 pub mod canonical;
 pub mod count;
 pub mod digest;
+pub mod gateway;
 pub mod id;
 pub mod measure;
 pub mod near;

@@ -9,17 +9,22 @@ use crate::domain::id::{ExecutionKey, ServiceName};
 /// The chains of a write. Writes of different services do not wait for each other; a change of the
 /// registry or of the policy waits for all writes and lets none in: each of them reads both.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one more lock, or not")]
 pub struct Reach {
     alone: BTreeSet<Stream>,
     keys: BTreeSet<ExecutionKey>,
     reads_settings: bool,
     is_everything: bool,
     counts: bool,
+    pooled: bool,
 }
 
 /// What a write locks alone that is decided on how much was changed lately: two such writes of two
 /// services would each not see the other's.
 const CHANGES: &str = "changes";
+
+/// What a write locks alone that must find room in the gateway's pool.
+const POOL: &str = "pool:gateway";
 
 impl Reach {
     /// A write of one service.
@@ -37,6 +42,13 @@ impl Reach {
     pub fn registration(name: &ServiceName) -> Self {
         let alone = [Stream::Registry, Stream::Service(name.clone())].into();
         Self { alone, ..Self::services([]) }
+    }
+
+    /// The same write, of one service more.
+    #[must_use]
+    pub fn and_service(mut self, name: &ServiceName) -> Self {
+        self.alone.insert(Stream::Service(name.clone()));
+        self
     }
 
     /// A change of the ledger or of its actuators.
@@ -70,6 +82,13 @@ impl Reach {
     #[must_use]
     pub fn counting(self) -> Self {
         Self { counts: true, ..self }
+    }
+
+    /// The same write, decided on what all services of the gateway's pool have together: one such
+    /// write at a time.
+    #[must_use]
+    pub fn pooled(self) -> Self {
+        Self { pooled: true, ..self }
     }
 
     /// The same write, which may be the first one under these keys: one of two services at a time,
@@ -109,6 +128,8 @@ impl Reach {
         locks.extend(self.alone.iter().map(|stream| lock(stream, true)));
         let changes = Lock { rank: CHANGES_RANK, name: CHANGES.to_owned(), alone: true };
         locks.extend(self.counts.then_some(changes));
+        let pool = Lock { rank: POOL_RANK, name: POOL.to_owned(), alone: true };
+        locks.extend(self.pooled.then_some(pool));
         locks.extend(self.keys.iter().map(of_key));
         locks.sort();
         locks
@@ -122,6 +143,9 @@ const CHANGES_RANK: u8 = 3;
 pub(super) fn of_key(key: &ExecutionKey) -> Lock {
     Lock { rank: KEY_RANK, name: format!("key:{key}"), alone: true }
 }
+
+/// The pool comes right before the services that share it.
+const POOL_RANK: u8 = 4;
 
 /// After the services, which are told by name and not by what is found under a key.
 const KEY_RANK: u8 = 7;
@@ -156,6 +180,8 @@ mod tests {
         assert_eq!(shown(&Reach::service(&a).counting()), counting);
         let (first, second): (ExecutionKey, ExecutionKey) =
             ("k1".parse().unwrap(), "k2".parse().unwrap());
+        let pooled = ["registry shared", "policy shared", "pool:gateway alone", "service:a alone"];
+        assert_eq!(shown(&Reach::service(&a).pooled()), pooled);
         let keyed =
             ["registry shared", "policy shared", "service:a alone", "key:k1 alone", "key:k2 alone"];
         assert_eq!(shown(&Reach::service(&a).about([&second, &first])), keyed);

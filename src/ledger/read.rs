@@ -204,6 +204,18 @@ impl ReadTxn<'_> {
         self.find_key(sql::READ_INTENT_OWNER, &[Value::Text(intent_id.as_str()), revision])
     }
 
+    /// How many live intents of a service were ever accepted, whoever made them.
+    pub fn accepted_ever(&self, service: &ServiceName) -> Result<u64, LedgerError> {
+        let stream = Stream::Service(service.clone()).to_string();
+        let mut count = 0;
+        self.engine().each(sql::COUNT_ACCEPTED, &[Value::Text(&stream)], &mut |row| {
+            let place = || format!("the accepted intents of {service}");
+            count = number(self.path(), place, row.int(0)?)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(count)
+    }
+
     fn find_document<T: serde::de::DeserializeOwned>(
         &self,
         kind: &str,

@@ -99,6 +99,15 @@ pub(super) const READ_EXECUTIONS: Statement = many!(
            FROM execution ORDER BY position DESC"
 );
 
+/// How many live intents of a service were accepted: walked once in the life of a service, before
+/// the gateway has counted anything of it.
+pub(super) const COUNT_ACCEPTED: Statement = Statement::few(
+    "count the executions of",
+    "SELECT count(*) FROM event AS accepted
+           JOIN execution AS of_it ON of_it.execution_key = accepted.execution_key
+           WHERE accepted.stream = $1 AND accepted.kind = 'intent_accepted' AND of_it.dry_run = 0",
+);
+
 pub(super) const READ_KEY_AT: Statement = Statement::few(
     "read an execution of",
     "SELECT execution_key FROM execution

@@ -4,6 +4,7 @@ use super::report::Effect;
 use crate::actuator::error::{BindingError, CallError, HostError, SpawnError};
 use crate::actuator::protocol::AnswerError;
 use crate::domain::canonical::DocumentError;
+use crate::domain::gateway::ScaleConflict;
 use crate::domain::id::{ActuatorName, ExecutionKey};
 use crate::domain::scale::invariant::Violation;
 use crate::domain::scale::left::Left;
@@ -26,6 +27,9 @@ pub enum OpError {
         /// What the calls of the key that it is about have left; none where it is about no key.
         left: Option<Left>,
     },
+    /// The gateway's contract refuses it: nothing has changed.
+    #[error("{}", .0.message)]
+    Gateway(Box<ScaleConflict>),
     /// The ledger could not be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),

@@ -3,9 +3,10 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `health`, `lock_wait`, `look`, `lost`, `outwait`, `read`, `recover`, `seal`,
-//! `signals`, `signing`, `ssh_keygen`, `tally`, `transition`, `wait`) are used by the verbs; a verb
-//! does not call another, but for `scale` and `reconcile`, which are the ways through several.
+//! `call`, `carry`, `gateway`, `health`, `lock_wait`, `look`, `lost`, `outwait`, `read`,
+//! `recover`, `seal`, `signals`, `signing`, `ssh_keygen`, `tally`, `transition`, `wait`) are used
+//! by the verbs; a verb does not call another, but for `scale` and `reconcile`, which are the ways
+//! through several.
 //!
 //! After a crash anywhere here, `replay` goes on: what had been started is in the ledger, and the
 //! call's file on its host proves the end of the call.
@@ -17,6 +18,7 @@ pub mod carry;
 pub mod clock;
 pub mod error;
 pub mod foretell;
+mod gateway;
 pub mod health;
 mod ids;
 mod lock_wait;
@@ -52,6 +54,10 @@ pub mod breaking;
 pub mod clock_accept;
 pub mod cooldown;
 pub mod doctor;
+pub mod gateway_apply;
+pub mod gateway_finalize;
+pub mod gateway_import;
+pub mod gateway_observe;
 pub mod init;
 pub mod intent_abandon;
 pub mod intent_put;

@@ -230,7 +230,9 @@ fn decided(session: &mut Session, last: usize) -> Result<Vec<Decided>, OpError> 
 fn decided_of(event: &StoredEvent) -> Option<Decided> {
     let is_wish = matches!(event.kind.as_str(), "intent_accepted" | "intent_proposed");
     let body = is_wish.then(|| serde_json::from_value(event.body.clone()).ok())??;
-    let (EventBody::IntentAccepted { intent, acceptance: Acceptance { consent: None, .. } }
+    let (EventBody::IntentAccepted {
+        intent, acceptance: Acceptance { consent: None, .. }, ..
+    }
     | EventBody::IntentProposed { intent, .. }) = body
     else {
         return None;

@@ -78,6 +78,10 @@ fn ended(event: &Event, state: &ServiceState) -> Option<Notice> {
     let EventBody::IntentSuperseded { execution_key, outcome: None, .. } = &event.body else {
         return None;
     };
+    // Where the desired count is all there is, nothing was ever to start.
+    if state.head.registration.as_ref().is_some_and(Registration::is_desired_state) {
+        return None;
+    }
     let name = state.executions.get(execution_key).map_or_else(
         || format!("key {execution_key}"),
         |ended| {

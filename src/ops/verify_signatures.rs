@@ -103,7 +103,7 @@ fn act_of(session: &mut Session, event: &StoredEvent) -> Result<Act, OpError> {
         return Ok(Some(Err("what it records cannot be read, so neither can what was signed")));
     };
     Ok(match body {
-        EventBody::IntentAccepted { intent, acceptance } => {
+        EventBody::IntentAccepted { intent, acceptance, .. } => {
             let Some(Consent::Approval { approval }) = acceptance.consent else { return Ok(None) };
             let key = intent.wish.execution_key.clone();
             let execution = session.ledger.read()?.find_execution(&key)?;

@@ -93,6 +93,15 @@ const RECORD: &str = r#"{"schema_version":"1","intent_id":"scale-intent-1","inte
 "reason":"bounded reconciliation fixture","retry_policy":{"max_attempts":3,"backoff_s":2},
 "created_at":"2026-01-01T12:00:00Z"}"#;
 
+const OPERATION: &str = r#"{"schema_version":1,"operation_id":"op-1","service":"api",
+"expected_revision":"0","direction":"Up","current_replicas":0,"desired_replicas":2,
+"reason":"load"} and what comes after"#;
+const OPERATION_LISTED: &str = r#"[1,"op-1","api",null,"Down",2,0,"less"]"#;
+const JOURNAL: &str = r#"{"schema_version":1,"targets":{"a":2,"db":4},"revisions":{"a":6,"db":2},
+"receipts":[{"request":{"schema_version":1,"operation_id":"x","service":"a",
+"expected_revision":"5","direction":"Up","current_replicas":0,"desired_replicas":2,"reason":""},
+"response":{"accepted":true,"actual_replicas":1,"revision":"6","message":"elsewhere"}}]}"#;
+
 const ACTUATORS: &str = r#"format_version = 1
 [ledger.ledger-1.fake]
 program = "/bin/sh"
@@ -157,6 +166,8 @@ const SHORT: [&str; 16] = [
 /// What a target begins with.
 pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
     let mut rows = match target {
+        "gateway_operation" => texts(&[OPERATION, OPERATION_LISTED]),
+        "gateway_journal" => texts(&[JOURNAL, &JOURNAL.replace("\"a\"", "\"b\"")]),
         "intent_record" => texts(&[RECORD, &RECORD.replace('\n', "")]),
         "strict_json" => {
             [texts(&[RECORD, "[1.5,-2e-3,\"\u{1F600}\\ud83d\\ude00\"]"]), fixtures("protocol", "")]

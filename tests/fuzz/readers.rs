@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::targets::ALL;
 
 /// How bytes come in, and by what they are taken apart.
-const WAYS: [&str; 23] = [
+const WAYS: [&str; 24] = [
     "fs::read(",
     "read_to_string(",
     "read_to_end(",
@@ -25,6 +25,7 @@ const WAYS: [&str; 23] = [
     "serde_json::from_str",
     "serde_json::from_slice",
     "Deserializer::from_str",
+    "Deserializer::from_slice",
     "toml::from_str",
     "parse_strict(",
     "read_document",
@@ -37,7 +38,7 @@ const WAYS: [&str; 23] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 103] = [
+const READERS: [Row; 106] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -103,6 +104,7 @@ const READERS: [Row; 103] = [
     ("cli/chosen.rs", "read_settings_text(", 1, "config_toml"),
     ("cli/config.rs", "toml::from_str", 1, "config_toml"),
     ("cli/fault.rs", ".lines()", 1, "shown"),
+    ("cli/gateway.rs", "read_given(", 1, "gateway_operation, gateway_journal"),
     ("cli/ledger/signers.rs", ".lines()", 2, "none: a list of the ledger's own, printed"),
     ("cli/passwd.rs", "fs::read(", 2, "passwd, group"),
     (
@@ -134,6 +136,7 @@ const READERS: [Row; 103] = [
     ("domain/canonical.rs", "parse_strict(", 2, "strict_json"),
     ("domain/canonical.rs", "read_document", 2, "strict_json"),
     ("domain/digest.rs", "FromStr for", 1, "texts"),
+    ("domain/gateway/wire.rs", "Deserializer::from_slice", 1, "gateway_operation"),
     ("domain/id.rs", "FromStr for", 1, "texts"),
     (
         "domain/scale/decide/redelivery.rs",
@@ -175,6 +178,7 @@ const READERS: [Row; 103] = [
     ("ops/actuator_check/probe.rs", "parse_strict(", 1, "answer_describe"),
     ("ops/actuator_check/probe.rs", "serde_json::from_str", 1, "none: a request of our own"),
     ("ops/actuator_put.rs", ".lines()", 1, "shown"),
+    ("ops/gateway_import.rs", "read_document", 1, "gateway_journal"),
     ("ops/health.rs", "read_document", 1, "health_document"),
     ("ops/health.rs", "read_given(", 1, "health_document, signals_document"),
     ("ops/ledger_signers.rs", ".lines()", 1, "allowed_signers"),

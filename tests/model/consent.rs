@@ -85,7 +85,7 @@ impl Scene<'_> {
     fn event(&self, papers: &Papers<'_>, event: &Event, done: &[Event], rest: &[Event]) -> Checked {
         match &event.body {
             EventBody::IntentProposed { .. } => ends_proposals_only(papers, done),
-            EventBody::IntentAccepted { intent, acceptance } => {
+            EventBody::IntentAccepted { intent, acceptance, .. } => {
                 self.acceptance(papers, event, intent, acceptance)
             }
             EventBody::IntentRejected { execution_key, .. } => {

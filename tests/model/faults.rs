@@ -298,7 +298,7 @@ pub(super) fn forge(fault: Fault, state: &ServiceState, command: &Command, made:
 
 fn one(fault: Fault, event: &mut Event) {
     let (at, by) = (event.at, event.by.clone());
-    let EventBody::IntentAccepted { intent, acceptance } = &mut event.body else { return };
+    let EventBody::IntentAccepted { intent, acceptance, .. } = &mut event.body else { return };
     match (fault, &mut acceptance.consent) {
         (F::Unasked, consent @ None) => {
             *consent = Some(Consent::Approval {

@@ -116,7 +116,7 @@ impl<'l> Papers<'l> {
                 self.asked.insert(key, question);
                 self.wished.insert(key, (&event.by, intent));
             }
-            EventBody::IntentAccepted { intent, acceptance } => {
+            EventBody::IntentAccepted { intent, acceptance, .. } => {
                 let key = &intent.wish.execution_key;
                 self.wished.entry(key).or_insert((&event.by, intent));
                 self.accepted.insert(key, acceptance.consent.as_ref());

@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scalectl::domain::scale::event::Event;
+use scalectl::domain::digest::Digest;
+use scalectl::domain::gateway::{Imported, ScaleAnswer, key_of};
+use scalectl::domain::scale::event::{Event, EventBody};
+use scalectl::domain::scale::policy::{PolicyAction, PolicyAnswer};
 
 use super::script::run;
 
@@ -41,12 +44,42 @@ fn path(kind: &str) -> PathBuf {
     root.join("fixtures/events").join(format!("{kind}.json"))
 }
 
+/// No script of a service with an actuator speaks the gateway's contract.
+fn of_the_gateway() -> [EventBody; 2] {
+    let response = ScaleAnswer {
+        accepted: true,
+        actual_replicas: 1,
+        revision: Some("6".to_owned()),
+        message: "1 of 2 is ready".to_owned(),
+    };
+    let journal = Digest::of(b"journal");
+    let decision = PolicyAnswer {
+        allowed: true,
+        action: PolicyAction::Administer,
+        rules: Vec::new(),
+        errors: Vec::new(),
+        policy_digest: None,
+    };
+    [
+        EventBody::GatewayFinalized { execution_key: key_of("op-1"), response },
+        EventBody::GatewayImported {
+            imported: Imported { revision: 5, replicas: 2, journal },
+            decision,
+        },
+    ]
+}
+
 fn one_of_each() -> BTreeMap<&'static str, Event> {
     let mut found = BTreeMap::new();
     for (settings, script) in SCRIPTS {
         for event in run(settings, script).log.into_iter().flatten() {
             found.entry(event.body.kind()).or_insert(event);
         }
+    }
+    for body in of_the_gateway() {
+        let any = found.values().next().expect("an event");
+        let event = Event { at: any.at, by: any.by.clone(), body };
+        found.insert(event.body.kind(), event);
     }
     found
 }

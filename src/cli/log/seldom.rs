@@ -79,6 +79,16 @@ pub(super) fn what_seldom(kind: &str, body: &Value) -> String {
         "ledger_sealed" => format!("it goes on at {}", text(&body["to"])),
         "ledger_opened" => format!("it was at {}", text(&body["from"])),
         "intent_withdrawn" if !body["reason"].is_null() => format!("{:?}", text(&body["reason"])),
+        "gateway_finalized" => format!(
+            "answers {}: {:?}",
+            text(&body["response"]["actual_replicas"]),
+            text(&body["response"]["message"])
+        ),
+        "gateway_imported" => format!(
+            "{} at gateway revision {}",
+            text(&body["imported"]["replicas"]),
+            text(&body["imported"]["revision"])
+        ),
         "call_ended" | "target_fenced" => format!("attempt {}", text(&body["attempt"])),
         "late_result_kept" => format!(
             "{} of attempt {}{}",

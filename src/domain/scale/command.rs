@@ -2,12 +2,14 @@
 
 mod attempt;
 mod authority;
+mod gateway;
 mod put;
 
 pub use attempt::{CallEnd, CallPlan, Settlement, StartAttempt};
 pub use authority::{
     Adopt, AuthorityCommand, Authorize, HandOver, Observed, RegisterService, Tick,
 };
+pub use gateway::{GatewayCommand, ImportService};
 pub use put::{Premise, PutForm, PutIntent};
 
 use super::lease::Holder;
@@ -173,6 +175,8 @@ pub enum Command {
     },
     /// Lay something upon the service as a whole, or answer what waits for a person.
     Authority(Box<AuthorityCommand>),
+    /// What only the gateway's contract asks for.
+    Gateway(Box<GatewayCommand>),
     /// Go on after the ledger was put back from a copy.
     Restore {
         /// The incarnation that begins.
@@ -204,6 +208,7 @@ impl Command {
             | Self::Settle { .. }
             | Self::Observe { .. }
             | Self::AcceptClock { .. }
+            | Self::Gateway(_)
             | Self::Authority(_) => false,
         }
     }
@@ -229,6 +234,7 @@ impl Command {
             | Self::RecordFence { .. }
             | Self::Observe { .. }
             | Self::AcceptClock { .. }
+            | Self::Gateway(_)
             | Self::Restore { .. } => false,
         }
     }
@@ -242,6 +248,7 @@ impl Command {
             | Self::Restore { .. } => None,
             Self::Put(put) => Some(put.key()),
             Self::Authority(command) => command.execution_key(),
+            Self::Gateway(command) => command.execution_key(),
             Self::Start(start) => Some(&start.key),
             Self::Withdraw { key, .. }
             | Self::Abandon { key, .. }

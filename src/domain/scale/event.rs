@@ -2,6 +2,7 @@
 
 mod about;
 
+pub use about::Event;
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Call, ResultSource, UnknownWhy};
@@ -15,6 +16,7 @@ use super::result::{ActuationResult, Detail};
 use super::service::{Binding, RegisteredMode, Registration};
 use super::state::FenceMark;
 use super::tick::Evaluation;
+use crate::domain::gateway::{Imported, Receipt, ScaleAnswer};
 use crate::domain::id::{
     AttemptNumber, AuthorizationId, ExecutionKey, IntentRevision, LeaseInstanceId, Replicas,
     TargetResourceVersion,
@@ -32,9 +34,6 @@ pub struct Stamped<B> {
     /// What.
     pub body: B,
 }
-
-/// One thing that happened to a service.
-pub type Event = Stamped<EventBody>;
 
 /// What happened to a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,6 +170,23 @@ pub enum EventBody {
         intent: NewIntent,
         /// Its fence and identity.
         acceptance: Acceptance,
+        /// The gateway's operation that it was accepted for, with the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Box<Receipt>>,
+    },
+    /// What a gateway's operation was answered is another answer from now on: it has converged.
+    GatewayFinalized {
+        /// The operation's key.
+        execution_key: ExecutionKey,
+        /// The answer.
+        response: ScaleAnswer,
+    },
+    /// A gateway's own journal goes on here.
+    GatewayImported {
+        /// What was imported.
+        imported: Imported,
+        /// What policy said.
+        decision: PolicyAnswer,
     },
     /// A newer intent ended this one.
     IntentSuperseded {
@@ -317,8 +333,7 @@ pub enum EventBody {
         /// Whether it contradicts what was recorded instead.
         contradicts: bool,
     },
-    /// The ledger was put back from a copy: what came after the copy is lost, and nothing of it
-    /// may take effect any more.
+    /// The ledger was put back from a copy: nothing of what is lost may take effect any more.
     ServiceRestored {
         /// The incarnation that begins.
         incarnation: u64,
@@ -342,17 +357,6 @@ pub enum EventBody {
 }
 
 impl EventBody {
-    /// The authorization that it is about.
-    pub fn authorization_id(&self) -> Option<&AuthorizationId> {
-        match self {
-            Self::AuthorizationGranted { authorization } => Some(&authorization.authorization_id),
-            Self::AuthorizationUsed { authorization_id, .. }
-            | Self::AuthorizationRevoked { authorization_id, .. }
-            | Self::AuthorizationReviewed { authorization_id, .. } => Some(authorization_id),
-            _ => None,
-        }
-    }
-
     /// The word on the wire.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -372,6 +376,8 @@ impl EventBody {
             Self::IntentProposed { .. } => "intent_proposed",
             Self::IntentRejected { .. } => "intent_rejected",
             Self::IntentAccepted { .. } => "intent_accepted",
+            Self::GatewayFinalized { .. } => "gateway_finalized",
+            Self::GatewayImported { .. } => "gateway_imported",
             Self::IntentSuperseded { .. } => "intent_superseded",
             Self::IntentWithdrawn { .. } => "intent_withdrawn",
             Self::LeaseAcquired { .. } => "lease_acquired",

@@ -11,6 +11,7 @@ use super::policy::PolicyAnswer;
 use super::provenance::{Provenance, WishSource};
 use super::service::Terms;
 use crate::domain::digest::Digest;
+use crate::domain::gateway::Receipt;
 use crate::domain::id::{
     AuthorizationId, ExecutionId, ExecutionKey, IntentRevision, Replicas, ServiceName, counted,
 };
@@ -122,6 +123,9 @@ pub struct Execution {
     pub rollback_required: bool,
     /// The one terminal record.
     pub observation: Option<Observation>,
+    /// The gateway's operation that it was accepted for, and what that is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Box<Receipt>>,
     /// When anything last changed.
     pub updated_at: Timestamp,
 }

@@ -9,6 +9,7 @@ use super::execution::{Execution, FailureCause, Outcome, Phase};
 use super::observation::{ObservationStatus, Reading, ReadingVerdict};
 use super::service::{Binding, Outdated};
 use super::state::{Direction, IllegalEvent, LastEffect, ServiceHead, illegal};
+use crate::domain::gateway::ScaleAnswer;
 use crate::domain::id::{Replicas, TargetResourceVersion};
 use crate::domain::time::Timestamp;
 
@@ -107,16 +108,27 @@ impl Execution {
             }
             (_, EventBody::LateResultKept { contradicts, result, .. }) => {
                 self.drift |= contradicts;
-                // A change that was taken for not applied has happened after all. When is not
-                // known: at the latest now.
+                // What was taken for not applied has happened after all: at the latest now.
                 if *contradicts && result.scaled() {
                     self.count_effect(head, None, event.at);
                 }
             }
             (_, EventBody::ExecutionClockAccepted { .. }) => self.accept_clock(event.at),
+            (_, EventBody::GatewayFinalized { response, .. }) => self.finalize(event, response)?,
             _ => return Err(self.illegal(event)),
         }
         Ok(())
+    }
+
+    /// Only the answer of an operation changes, and not the revision that it has made.
+    fn finalize(&mut self, event: &Event, response: &ScaleAnswer) -> Result<(), IllegalEvent> {
+        match &mut self.receipt {
+            Some(receipt) if receipt.response.revision == response.revision => {
+                receipt.response = response.clone();
+                Ok(())
+            }
+            Some(_) | None => Err(self.illegal(event)),
+        }
     }
 
     fn end_as_rejected(&mut self) {

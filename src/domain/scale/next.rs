@@ -7,6 +7,7 @@
 //! calls once, `scale` waits), and is asked where it is done.
 
 use super::execution::{Execution, Phase};
+use super::service::Registration;
 use super::standing::{EndedBy, stranded};
 use super::state::ServiceHead;
 use crate::domain::id::IntentRevision;
@@ -15,7 +16,7 @@ use crate::domain::time::Timestamp;
 /// What carries a wish on, or ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing: it is over.
+    /// Nothing: it is over, or nobody carries it out, because the desired count is all there is.
     Over,
     /// It was made for settings that are no more: a person ends it and wishes anew.
     EndStranded(EndedBy),
@@ -53,6 +54,10 @@ pub enum Next {
 
 /// The way on of a wish.
 pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Next {
+    let is_all = head.registration.as_ref().is_some_and(Registration::is_desired_state);
+    if is_all && matches!(execution.phase, Phase::Accepted) {
+        return Next::Over;
+    }
     if let Some(end) = stranded(execution, head) {
         return Next::EndStranded(end);
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::intent::{ControllerMode, RetryPolicy, TargetBinding};
 use super::observation::Reading;
 use super::scaling::ScalingSpec;
+use crate::domain::gateway;
 use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
@@ -291,6 +292,14 @@ impl From<&Reading> for Binding {
 }
 
 impl Registration {
+    /// Whether the desired count is all that there is of it: nobody is called, and nobody reads it.
+    pub fn is_desired_state(&self) -> bool {
+        self.actuator.is_none()
+            && self.mode == RegisteredMode::Native
+            && self.cluster_id.as_str() == gateway::CLUSTER
+            && self.runtime_id.as_str() == gateway::RUNTIME
+    }
+
     /// The typed target, as an intent copies it.
     pub fn target(&self, binding: &Binding) -> TargetBinding {
         TargetBinding {

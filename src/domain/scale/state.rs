@@ -13,6 +13,7 @@ use super::intent::Fence;
 use super::observation::Reading;
 use super::provenance::WishSource;
 use super::service::{Binding, Registration};
+use crate::domain::gateway::{GatewayHead, Imported, Receipt};
 use crate::domain::id::{
     AuthorizationId, ExecutionId, ExecutionKey, IntentRevision, LeaseId, Replicas, counted,
 };
@@ -105,12 +106,35 @@ pub struct ServiceHead {
     /// What is laid upon the service as a whole.
     #[serde(default, skip_serializing_if = "Authority::is_empty")]
     pub authority: Authority,
+    /// What the gateway's contract counts of it; none before its first operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayHead>,
     /// The authorizations that nobody has reviewed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub authorizations: BTreeMap<AuthorizationId, OpenAuthorization>,
 }
 
 impl ServiceHead {
+    fn count_for_gateway(
+        &mut self,
+        event: &Event,
+        receipt: Option<&Receipt>,
+    ) -> Result<(), IllegalEvent> {
+        self.gateway = GatewayHead::accepted(self.gateway.take(), receipt)
+            .map_err(|state| illegal(event, state, "the gateway"))?;
+        Ok(())
+    }
+
+    /// What a journal has counted goes on; what was counted here already is not replaced.
+    fn import(&mut self, event: &Event, imported: &Imported) -> Result<(), IllegalEvent> {
+        if self.gateway.is_some() || self.current.is_some() {
+            return Err(illegal(event, "counted already", "the gateway"));
+        }
+        let (revision, imported) = (imported.revision, Some(imported.clone()));
+        self.gateway = Some(GatewayHead { revision, imported });
+        Ok(())
+    }
+
     fn displace(&mut self, newest: CurrentIntent) {
         let wanted = self.wanted.replace(newest.clone());
         let current = self.current.replace(newest);
@@ -187,14 +211,15 @@ impl ServiceState {
                 self.head.accept_clock(event.at);
                 return Ok(self);
             }
+            EventBody::GatewayImported { imported, .. } => self.head.import(event, imported)?,
             EventBody::IntentProposed { intent, until, asked } => {
                 let phase = Phase::Proposed { until: *until };
                 self.take_revision(intent, event)?;
                 self.insert(event, intent, None, phase)?.asked = Some(asked.clone());
                 self.head.authority.simulated = None;
             }
-            EventBody::IntentAccepted { intent, acceptance } => {
-                self.apply_acceptance(event, intent, acceptance)?;
+            EventBody::IntentAccepted { intent, acceptance, receipt } => {
+                self.apply_acceptance(event, intent, acceptance, receipt.as_deref())?;
             }
             EventBody::IntentRejected { .. }
             | EventBody::IntentSuperseded { .. }
@@ -210,6 +235,7 @@ impl ServiceState {
             | EventBody::ReadingRecorded { .. }
             | EventBody::ObservationRecorded { .. }
             | EventBody::LateResultKept { .. }
+            | EventBody::GatewayFinalized { .. }
             | EventBody::ExecutionClockAccepted { .. } => self.apply_to_execution(event)?,
         }
         self.head.time_mark = self.head.time_mark.max(Some(event.at));
@@ -252,6 +278,7 @@ impl ServiceState {
             drift: false,
             rollback_required: false,
             observation: None,
+            receipt: None,
             updated_at: event.at,
         };
         Ok(self.executions.entry(key).or_insert(execution))
@@ -272,6 +299,7 @@ impl ServiceState {
         event: &Event,
         intent: &NewIntent,
         acceptance: &Acceptance,
+        receipt: Option<&Receipt>,
     ) -> Result<(), IllegalEvent> {
         let key = &intent.wish.execution_key;
         match self.executions.get_mut(key) {
@@ -288,7 +316,15 @@ impl ServiceState {
                 self.insert(event, intent, Some(acceptance.clone()), Phase::Accepted)?;
             }
         }
+        if receipt.is_some() && intent.dry_run {
+            return Err(illegal(event, "a simulation", key.as_str()));
+        }
+        if let Some(receipt) = receipt {
+            self.executions.get_mut(key).expect("BUG: was just put there").receipt =
+                Some(Box::new(receipt.clone()));
+        }
         if !intent.dry_run {
+            self.head.count_for_gateway(event, receipt)?;
             // A newer wish ends an override, whoever made it. What brings its count back is none.
             let brings_back = |pinned: &mut Override| {
                 intent.source == WishSource::Reconciler

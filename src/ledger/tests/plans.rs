@@ -8,7 +8,7 @@ use crate::ledger::statements as sql;
 use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
-const SEARCHING: [Statement; 27] = [
+const SEARCHING: [Statement; 28] = [
     sql::READ_IDENTITY,
     sql::INSERT_IDENTITY,
     sql::RAISE_INCARNATION,
@@ -23,6 +23,7 @@ const SEARCHING: [Statement; 27] = [
     sql::READ_UNFINISHED,
     sql::READ_EXECUTIONS_OF_SERVICE,
     sql::READ_KEY_AT,
+    sql::COUNT_ACCEPTED,
     sql::READ_INTENT_OWNER,
     sql::INSERT_EXECUTION,
     sql::UPDATE_EXECUTION,

@@ -176,7 +176,7 @@ pub(super) fn accepted(service: &str, key: &str, revision: u64, dry_run: bool) -
         accepted_at: at(10),
         consent: None,
     };
-    event(10, EventBody::IntentAccepted { intent, acceptance })
+    event(10, EventBody::IntentAccepted { intent, acceptance, receipt: None })
 }
 
 pub(super) fn withdrawn(key: &str) -> Event {

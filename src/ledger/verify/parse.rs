@@ -7,6 +7,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::domain::gateway::Receipt;
 use crate::domain::id::{AttemptNumber, ExecutionKey, TargetResourceVersion};
 use crate::domain::scale::attempt::{Call, ResultSource};
 use crate::domain::scale::event::{Event, EventBody, Stamped};
@@ -41,11 +42,13 @@ struct Accepted {
     event: String,
     intent: NewIntent,
     acceptance: Acceptance,
+    #[serde(default)]
+    receipt: Option<Box<Receipt>>,
 }
 
 impl From<Accepted> for (String, EventBody) {
-    fn from(Accepted { event, intent, acceptance }: Accepted) -> Self {
-        (event, EventBody::IntentAccepted { intent, acceptance })
+    fn from(Accepted { event, intent, acceptance, receipt }: Accepted) -> Self {
+        (event, EventBody::IntentAccepted { intent, acceptance, receipt })
     }
 }
 
@@ -122,6 +125,24 @@ mod tests {
 
     fn generally(text: &str) -> Option<Event> {
         serde_json::from_str(text).ok()
+    }
+
+    /// An acceptance for an operation of the gateway, which has one member more.
+    #[test]
+    fn an_acceptance_with_a_receipt_is_read_the_same_both_ways() {
+        let plain = stored("intent_accepted");
+        let receipt = concat!(
+            r#"{"request":{"schema_version":1,"operation_id":"op","service":"web","#,
+            r#""expected_revision":"0","direction":"Up","current_replicas":0,"#,
+            r#""desired_replicas":2,"reason":"load"},"response":{"accepted":true,"#,
+            r#""actual_replicas":2,"revision":"1","message":"m"}}"#
+        );
+        let text = plain.trim_end().strip_suffix("}}").expect("two braces");
+        let text = format!(r#"{text},"receipt":{receipt}}}}}"#);
+        let expected = generally(&text).expect("an event");
+        assert_eq!(event("intent_accepted", &text).expect("an event"), expected);
+        assert!(serde_json::to_string(&expected).expect("JSON").contains(receipt));
+        assert!(!serde_json::to_string(&generally(&plain)).expect("JSON").contains("receipt"));
     }
 
     #[test]

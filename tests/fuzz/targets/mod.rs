@@ -8,6 +8,7 @@ mod answers;
 mod cluster;
 mod documents;
 mod files;
+mod gateway;
 mod host;
 mod json;
 mod server;
@@ -24,7 +25,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 49] = [
+pub const ALL: [(&str, Target); 51] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("registration_document", documents::registration_document),
@@ -74,6 +75,8 @@ pub const ALL: [(&str, Target); 49] = [
     ("docker_service", swarm::docker_service),
     ("docker_facts", swarm::docker_facts),
     ("docker_applied", swarm::docker_applied),
+    ("gateway_operation", gateway::operation),
+    ("gateway_journal", gateway::journal),
 ];
 
 /// The target of a name.

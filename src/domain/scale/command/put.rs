@@ -1,5 +1,6 @@
 //! Putting a wish: what was submitted, and every fact that was gathered for it.
 
+use crate::domain::gateway::Receipt;
 use crate::domain::id::{
     AuthorizationId, ExecutionKey, FenceToken, IntentRevision, LeaseEpoch, Replicas, ServiceName,
 };
@@ -70,6 +71,8 @@ pub struct PutIntent {
     pub pin_until: Option<Timestamp>,
     /// The failed intent that it undoes.
     pub rolls_back: Option<ExecutionKey>,
+    /// The gateway's operation that it is for, with the answer that it gets.
+    pub receipt: Option<Box<Receipt>>,
     /// The service and revision that the key already names elsewhere in the ledger.
     pub key_elsewhere: Option<(ServiceName, IntentRevision)>,
     /// The key that the intent id and revision already name in the ledger.
@@ -94,6 +97,7 @@ impl PutIntent {
             authorization: None,
             pin_until: None,
             rolls_back: None,
+            receipt: None,
             key_elsewhere: None,
             id_owner: None,
         }

@@ -164,7 +164,7 @@ fn adopted(
     };
     let observation = draft.observation(&intent.wish, &result, Source::Reading, "adopted");
     events.extend([
-        EventBody::IntentAccepted { intent, acceptance },
+        EventBody::IntentAccepted { intent, acceptance, receipt: None },
         EventBody::ResultRecorded {
             execution_key: execution_key.clone(),
             attempt: AttemptNumber::MIN,

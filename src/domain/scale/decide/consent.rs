@@ -77,6 +77,7 @@ pub(super) fn grant(
             accepted_at: draft.now,
             consent: Some(Consent::Approval { approval: Box::new(approval) }),
         },
+        receipt: None,
     });
     Ok(draft.done(events))
 }

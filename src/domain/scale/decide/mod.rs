@@ -9,6 +9,7 @@ mod authority;
 mod changed;
 mod consent;
 mod finish;
+mod gateway;
 mod lease;
 mod life;
 mod observe;
@@ -138,6 +139,7 @@ pub fn decide(
         }
         Command::AcceptClock { service, reason } => life::accept_clock(&draft, service, reason),
         Command::Authority(command) => authority::decide(&draft, command),
+        Command::Gateway(command) => gateway::decide(&draft, command),
         Command::Restore { incarnation, lost } => Ok(life::restore(&draft, *incarnation, lost)),
     }
 }

@@ -59,7 +59,8 @@ fn accepted(
         until,
         decision: intent.decision.clone(),
     });
-    events.push(EventBody::IntentAccepted { intent, acceptance });
+    let receipt = put.receipt.clone();
+    events.push(EventBody::IntentAccepted { intent, acceptance, receipt });
     events.extend(pinned);
     Ok(events)
 }

@@ -24,7 +24,8 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
             wanted.min_replicas, wanted.max_replicas
         )));
     }
-    if wanted.mode.record_mode().is_some() && wanted.actuator.is_none() {
+    let needs_nobody = wanted.is_desired_state();
+    if wanted.mode.record_mode().is_some() && wanted.actuator.is_none() && !needs_nobody {
         return Err(Rejection::Contradiction(format!(
             "{service} is {}, and no actuator is named",
             wanted.mode.as_str()

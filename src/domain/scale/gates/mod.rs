@@ -188,8 +188,12 @@ pub(in crate::domain::scale) fn once_registered<'s>(
 }
 
 /// The count that is believed at put: the binding's, while it is fresh. One that was read in the
-/// future, by a clock that is wrong, is not. The clock of the target has no say in it.
+/// future, by a clock that is wrong, is not. The clock of the target has no say in it. Where the
+/// desired count is all there is, that is the count.
 pub fn fresh_count(head: &ServiceHead, now: Timestamp) -> Option<Replicas> {
+    if head.registration.as_ref().is_some_and(Registration::is_desired_state) {
+        return Some(head.gateway_replicas());
+    }
     let binding = head.binding.as_ref()?;
     let newest = head.newest_reading.as_ref().filter(|reading| {
         reading.read_at == binding.read_at

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::domain::id::{ControllerId, Replicas};
 use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};
-use crate::domain::scale::execution::Execution;
+use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::identity::{external_lease_id, intended_identity, next_revision};
 use crate::domain::scale::rejection::{MissingFact, Rejection, TargetPart};
 use crate::domain::scale::service::{
@@ -247,7 +247,12 @@ fn check_waiting(
     now: Timestamp,
 ) -> Result<(), Rejection> {
     let is_unattended = put.source.is_unattended();
-    for other in waiting(state) {
+    // Where nobody carries anything out, what is accepted waits for nobody.
+    let is_settled = |other: &Execution| {
+        matches!(other.phase, Phase::Accepted)
+            && state.head.registration.as_ref().is_some_and(Registration::is_desired_state)
+    };
+    for other in waiting(state).filter(|other| !(is_unattended && is_settled(other))) {
         let (service, revision) = (other.intent.service.clone(), other.revision());
         let is_others = if is_unattended {
             !other.intent.source.is_unattended()

@@ -1,0 +1,69 @@
+//! What the verbs of the gateway's contract share: who asks, where a service stands, and how much
+//! room the pool has.
+
+use super::error::OpError;
+use super::session::Session;
+use crate::domain::gateway::{Holds, Room, ScaleConflict, WRITER, service_name};
+use crate::domain::id::ServiceName;
+use crate::domain::scale::provenance::Claim;
+use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::ledger::ReadTxn;
+
+impl From<ScaleConflict> for OpError {
+    fn from(conflict: ScaleConflict) -> Self {
+        Self::Gateway(Box::new(conflict))
+    }
+}
+
+impl Session {
+    /// Asks as the gateway from here on: that is whom policy is asked about. Which person or
+    /// process has typed the line is still told by what is known of it.
+    pub(super) fn act_as_gateway(&mut self) {
+        self.by.actor = Claim::try_from(WRITER.to_owned()).expect("BUG: the writer is a claim");
+    }
+
+    /// Where a service of the contract stands, by its raw name.
+    pub fn gateway_holds(&mut self, raw: &str) -> Result<Holds, OpError> {
+        let service = service_name(raw);
+        let read = self.ledger.read()?;
+        let state = read.service_state(&service, &[])?;
+        holds(&read, &service, &state.head)
+    }
+}
+
+/// Where a service stands. Before the gateway's first operation nothing is counted beside the
+/// chain: then it is counted from there.
+pub(super) fn holds(
+    read: &ReadTxn<'_>,
+    service: &ServiceName,
+    head: &ServiceHead,
+) -> Result<Holds, OpError> {
+    let revision = match &head.gateway {
+        Some(gateway) => gateway.revision,
+        None if head.latest_revision == 0 => 0,
+        None => read.accepted_ever(service)?,
+    };
+    Ok(Holds { replicas: head.gateway_replicas(), revision })
+}
+
+/// How much room is left for a service among all that the gateway has ever scaled and that are not
+/// retired; none where nothing bounds them. In a write of its own: nobody else takes of it.
+pub(super) fn room(
+    read: &ReadTxn<'_>,
+    service: &ServiceName,
+    pool: Option<u32>,
+) -> Result<Option<Room>, OpError> {
+    let Some(max) = pool else { return Ok(None) };
+    let others = read.service_heads()?.into_iter().filter(|(name, head)| {
+        name != service && head.gateway.is_some() && head.authority.retired.is_none()
+    });
+    // The counts are at most 2^53 - 1 each: a sum that would not fit leaves no room either.
+    let others =
+        others.fold(0_u64, |sum, (_, head)| sum.saturating_add(head.gateway_replicas().get()));
+    Ok(Some(Room { max, others }))
+}
+
+/// Whether somebody has to register the service first.
+pub(super) fn is_unknown(state: &ServiceState) -> bool {
+    state.head.registration.is_none()
+}
