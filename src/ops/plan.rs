@@ -57,23 +57,7 @@ pub fn plan(
     let put = with_ledger_facts(put, &state, &read)?;
     drop(read);
     let options = options_of(&put, controller);
-    let mut before = match (answer_of_key(&state, &put), state.executions.get(&key)) {
-        (Some(Err(rejection)), _) => Some(Before::Refused(Box::new(rejection))),
-        (Some(Ok(())), Some(stored)) => {
-            session.note_left(stored.left());
-            let foretold = session.foretell(&state, stored, &options)?;
-            Some(Before::Known(Box::new(foretold)))
-        }
-        (Some(Ok(())) | None, _) => None,
-    };
-    if before.is_none()
-        && again == Again::GoesOn
-        && let Some(own) = session.resumable(&state, &put)?
-        && let Some(own) = state.executions.get(&own)
-    {
-        session.note_left(own.left());
-        before = Some(Before::Resumed(Box::new(session.foretell(&state, own, &options)?)));
-    }
+    let mut before = recorded(session, &state, &put, again, &options)?;
     if before.is_none() && state.head.registration.is_some() {
         match session.read_now(state)? {
             Read::Fresh(fresh) if again.needs_a_change() && is_there(&fresh, &put) => {
@@ -116,6 +100,34 @@ pub fn plan(
         session.notices.extend(told);
     }
     Ok(Plan { state, reports, before, start })
+}
+
+/// What is recorded already, and would be gone on with or is in the way: under the key, or, for a
+/// line without one, of the caller's own.
+fn recorded(
+    session: &mut Session,
+    state: &ServiceState,
+    put: &PutIntent,
+    again: Again,
+    options: &CarryOptions,
+) -> Result<Option<Before>, OpError> {
+    match (answer_of_key(state, put), state.executions.get(put.key())) {
+        (Some(Err(rejection)), _) => return Ok(Some(Before::Refused(Box::new(rejection)))),
+        (Some(Ok(())), Some(stored)) => {
+            session.note_left(stored.left());
+            let foretold = session.foretell(state, stored, options)?;
+            return Ok(Some(Before::Known(Box::new(foretold))));
+        }
+        (Some(Ok(())) | None, _) => {}
+    }
+    if again == Again::GoesOn
+        && let Some(own) = session.resumable(state, put)?
+        && let Some(own) = state.executions.get(&own)
+    {
+        session.note_left(own.left());
+        return Ok(Some(Before::Resumed(Box::new(session.foretell(state, own, options)?))));
+    }
+    Ok(None)
 }
 
 fn options_of(put: &PutIntent, controller: Option<&ControllerId>) -> CarryOptions {
