@@ -100,7 +100,6 @@ fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
         };
         Ok((pinned, None))
     })?;
-    let until = wished.put.pin_until.expect("BUG: an override has an end");
     let request = ScaleRequest {
         wished,
         wait: Wait::Verified,
@@ -115,6 +114,16 @@ fn set(args: &SetArgs, app: &mut App, out: &mut Out) -> Outcome {
         },
     };
     let scaled = scale(app.session()?, request, &mut |line| out.progress(&format!("  {line}")))?;
-    Ok(answer_of(app, &scaled, Wait::Verified, &args.wish)
-        .line(format!("  {} is pinned until {until}", wish.0)))
+    let now = app.session()?.now();
+    // The same line again finds what its first run has pinned, and that may be over.
+    let key = scaled.report.as_ref().map(|report| report.execution.key());
+    let pinned = scaled.head.authority.pinned_at(now).filter(|it| Some(&it.execution_key) == key);
+    let answer = answer_of(app, &scaled, Wait::Verified, &args.wish).noun("pinned", &pinned);
+    Ok(match pinned {
+        Some(pinned) => answer.line(format!("  {} is pinned until {}", wish.0, pinned.until)),
+        None => answer.warning(
+            "not_pinned",
+            format!("{} is not pinned: this override is over, another key sets it anew", wish.0),
+        ),
+    })
 }

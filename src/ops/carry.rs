@@ -280,11 +280,12 @@ impl Session {
             Some(Err(_)) => None,
             None => state.head.binding.as_ref().and_then(Binding::known_replicas),
         };
-        let drain = state.head.registration.as_ref().map(|r| r.terms.drain);
+        let registration = state.head.registration.as_ref();
+        let drain = registration.map(|registration| registration.terms.drain);
+        let needs_quorum = registration.is_some_and(|registration| registration.quorum_required);
         let is_reduction = current.is_none_or(|current| execution.desired() < current);
         let needs_evidence = is_reduction
-            && drain != Some(Drain::None)
-            && !capabilities.drains_itself
+            && (needs_quorum || drain != Some(Drain::None) && !capabilities.drains_itself)
             && capabilities.evidence;
         if !needs_evidence {
             return Ok(Gathered { found, evidence: None });

@@ -287,3 +287,34 @@ fn an_override_says_that_it_waits_for_nobody() {
     world.run(&format!("{set} 0s")).exits(0);
     assert!(!world.run("override set --help").exits(0).stdout.contains("approve-within"));
 }
+
+/// Ending a service and registering it anew is no way around its owner.
+#[test]
+fn a_service_that_is_over_comes_back_with_its_owner() {
+    let world = World::with_fake();
+    world.run("service mode web external_hpa --owner hpa/web --reason r").exits(0);
+    world.run("service retire web --reason over").exits(0);
+    let native = world.json("service put web --mode native").exits(10);
+    assert_eq!(native.at("/error/code"), "mode_mismatch");
+    world.run("service put web --mode external_hpa").exits(0);
+    world.run("service mode web native --reason mine").exits(0);
+}
+
+/// What pins a count is one wish with a key of its own, and the same line says what is in force.
+#[test]
+fn a_used_key_pins_nothing_and_an_override_that_is_over_says_so() {
+    let world = World::with_fake();
+    world.run("scale web=2 --key k --reason r").exits(0);
+    let ran = world.json("override set web=2 --key k --until 1h --reason r").exits(10);
+    assert_eq!(ran.at("/error/code"), "key_conflict");
+    let line = "override set web=3 --key p --until 1h --reason r";
+    let ran = world.json(line).exits(0);
+    let until = ran.at("/pinned/until");
+    // Another end under the same key is not the one in force.
+    let ran = world.json(&line.replace("1h", "5h")).exits(0);
+    assert_eq!(ran.at("/pinned/until"), until);
+    world.run("override clear web --reason over").exits(0);
+    let ran = world.json(line).exits(0);
+    assert_eq!(ran.at("/warnings/0/code"), "not_pinned");
+    assert_eq!(ran.at("/pinned"), serde_json::Value::Null);
+}

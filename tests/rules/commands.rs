@@ -153,7 +153,10 @@ impl World {
                     .number("evidence_left")
                     .unwrap_or_else(|| self.execution(words.key).desired().get()),
             ),
-            quorum_safe: words.has("evidence_no_quorum").then_some(false),
+            quorum_safe: words
+                .has("evidence_no_quorum")
+                .then_some(false)
+                .or(words.has("evidence_quorum").then_some(true)),
             read_at: self
                 .now
                 .minus(words.value("evidence_age").unwrap_or("0ms").parse().expect("an age")),

@@ -105,7 +105,7 @@ fn a_hold_refuses_all_but_a_broken_glass() {
         "hold 1h : done\n hold 1h : unchanged\n put a 5 : on_hold\n lift : done\n lift : unchanged
          put a 5 : done accepted\n hold 1h\n start a : on_hold\n wait 1h\n start a : fence_expired",
     );
-    run("", "hold 1h\n wait 1h\n put a 5 : done accepted");
+    run("", "hold 1h\n retire : on_hold\n wait 1h\n put a 5 : done accepted\n retire : done");
     run(
         "",
         "hold 1h\n authorize bg-1 5\n put a 5 glass=bg-1 : done accepted\n start a : done started",

@@ -226,6 +226,27 @@ fn a_reduction_needs_evidence() {
     run("drain=required evidence", "put a 2\n start a : evidence_missing\n start a evidence");
 }
 
+/// A quorum that is required is vouched for by evidence that says so, and by nothing else.
+#[test]
+fn a_quorum_is_vouched_for_by_evidence_alone() {
+    for settings in ["drain=required", "drain=none", "drain=required drains_itself"] {
+        let blind = format!("quorum {settings}");
+        run(&blind, "put a 2 : evidence_missing\n put a 2 attest : evidence_missing");
+        let seen = format!("quorum {settings} evidence");
+        for (words, code) in [
+            ("", "evidence_missing"),
+            ("attest", "evidence_missing"),
+            ("evidence", "evidence_missing"),
+            ("evidence attest", "evidence_missing"),
+            ("evidence evidence_no_quorum", "evidence_missing"),
+            ("evidence evidence_quorum", "done"),
+        ] {
+            run(&seen, &format!("put a 2\n start a {words} : {code}"));
+        }
+        run(&blind, "put a 5\n start a : done started");
+    }
+}
+
 #[test]
 fn evidence_says_all_of_it_or_nothing() {
     for (words, code) in [

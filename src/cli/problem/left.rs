@@ -9,6 +9,9 @@ use crate::cli::exit::Exit;
 use crate::cli::output::Applied;
 use crate::domain::scale::left::Left;
 
+/// The word for a target that could not be asked.
+const UNREAD: &str = "unavailable";
+
 impl Problem {
     /// The same, with what the calls of the key have left. Whoever has typed a wrong line, may
     /// not ask, or is to wait for somebody else has asked nothing of the target.
@@ -37,8 +40,9 @@ impl Problem {
             | Exit::Interrupted
             | Exit::Terminated => true,
         };
-        // What could not be asked contradicts no success, and the same line confirms it.
-        if left == Left::Unconfirmed && self.exit == Exit::Unavailable {
+        // A target that could not be asked contradicts no success, and the same line confirms it. A
+        // ledger that is away is told as that.
+        if left == Left::Unconfirmed && self.code == UNREAD {
             return Self { exit: Exit::NotYet, ..self };
         }
         let is_silent = self.applied == Applied::No;

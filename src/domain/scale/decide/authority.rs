@@ -153,6 +153,10 @@ fn retire(
         return Ok(unchanged());
     }
     let (registration, _) = registered(draft.state, service)?;
+    // What is held is not let go by ending it and registering it anew.
+    if let Some(hold) = draft.state.head.authority.hold_at(draft.now) {
+        return Err(Rejection::OnHold { service: service.clone(), hold: Box::new(hold.clone()) });
+    }
     let unfinished =
         || draft.state.executions.values().filter(|it| it.is_live() && !it.phase.is_finished());
     // What nobody can carry on any more keeps nothing from its end; it is written down with it.

@@ -71,6 +71,11 @@ fn differences(stored: &Execution, put: &PutIntent) -> Vec<Difference> {
     match &put.form {
         PutForm::Flags { replicas, reason, retry, .. } => {
             compare("replicas", wish.desired_replicas.to_string(), replicas.to_string());
+            compare(
+                "source",
+                stored.intent.source.as_str().to_owned(),
+                put.source.as_str().to_owned(),
+            );
             compare("reason", wish.reason.as_str().to_owned(), reason.as_str().to_owned());
             // A whole record always names its retry policy; flags may leave it, or a part of it, to
             // the registration, and what they leave out is no other wish.

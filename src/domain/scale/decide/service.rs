@@ -49,8 +49,11 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
         return Err(Rejection::StaleUnitRevision { service: service.clone(), expected, actual });
     }
     if let Some(existing) = &head.registration {
-        // The owner of a count is changed on purpose, with a baseline.
-        if existing.mode != wanted.mode && head.authority.retired.is_none() {
+        // The owner of a count is changed on purpose, with a baseline: also where the service was
+        // over meanwhile, because its owner may not be.
+        let may_be_owned = existing.mode.record_mode().is_none();
+        let is_living = head.authority.retired.is_none();
+        if existing.mode != wanted.mode && (is_living || may_be_owned) {
             return Err(Rejection::ModeMismatch {
                 service: service.clone(),
                 registered: existing.mode.as_str(),

@@ -153,23 +153,39 @@ impl Ask<'_> {
             || self.context.actuator.is_some_and(|actuator| actuator.capabilities.drains_itself)
     }
 
+    /// Whether a reduction needs nobody's word. A quorum that is required is vouched for by
+    /// evidence alone: not by a drain, not by a person, and not by silence.
+    fn needs_no_word(&self) -> bool {
+        self.drains_without_evidence() && !self.registration.quorum_required
+    }
+
     /// At put, a reduction only needs somebody who can vouch for it later.
     pub(super) fn evidence_source(&self, attested: bool) -> Checked {
         if !self.is_reduction() {
             return skipped("no reduction");
         }
-        if self.drains_without_evidence() {
+        if self.needs_no_word() {
             return passed("not needed");
         }
         let can = self.context.actuator.is_some_and(|actuator| actuator.capabilities.evidence);
         if can {
             return passed("gathered when it starts");
         }
-        if attested {
+        if attested && !self.registration.quorum_required {
             return self.attested();
         }
+        self.no_evidence()
+    }
+
+    fn no_evidence(&self) -> Checked {
         let service = self.registration.service.clone();
-        Err(Rejection::FactUnknown { service, fact: MissingFact::Evidence })
+        let fact = if self.registration.quorum_required {
+            let (expected, actual) = ("true".to_owned(), "nothing".to_owned());
+            MissingFact::EvidenceSays { part: "quorum_safe", expected, actual }
+        } else {
+            MissingFact::Evidence
+        };
+        Err(Rejection::FactUnknown { service, fact })
     }
 
     /// A person's word needs the permission to give it.
@@ -194,12 +210,13 @@ impl Ask<'_> {
         if !self.is_reduction() {
             return skipped("no reduction");
         }
-        if self.drains_without_evidence() {
+        if self.needs_no_word() {
             return passed("not needed");
         }
         let service = self.registration.service.clone();
         let missing = |fact| Err(Rejection::FactUnknown { service: service.clone(), fact });
         let found = start.found.as_ref().and_then(|found| found.as_ref().ok());
+        let needs_quorum = self.registration.quorum_required;
         match &start.evidence {
             Some(evidence) => match self.contradiction(evidence, start.attest_not_drained) {
                 Some((part, expected, actual)) => {
@@ -210,8 +227,8 @@ impl Ask<'_> {
             },
             // A person's word replaces what is drained and stabilized, and nothing else: without
             // evidence the counts are those that were just read.
-            None if start.attest_not_drained && found.is_some() => self.attested(),
-            None => missing(MissingFact::Evidence),
+            None if start.attest_not_drained && found.is_some() && !needs_quorum => self.attested(),
+            None => self.no_evidence(),
         }
     }
 
@@ -223,6 +240,7 @@ impl Ask<'_> {
     ) -> Option<(&'static str, String, String)> {
         let age = self.now.since(evidence.read_at);
         let text = |value: &dyn std::fmt::Display| value.to_string();
+        let attested = attested || self.drains_without_evidence();
         let checks = [
             ("drained", attested || evidence.drained, "true".to_owned(), text(&evidence.drained)),
             (
