@@ -11,6 +11,7 @@ use scalectl::domain::scale::decide::decide;
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
+use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::provenance::Provenance;
 use scalectl::domain::scale::result::{ActuationResult, Answer, Detail};
 use scalectl::domain::scale::service::RegisteredActuator;
@@ -125,6 +126,7 @@ fn register(txn: &mut WriteTxn<'_>, facts: &Facts, name: &ServiceName) -> Done<(
         binding: head.binding.clone(),
         expected: None,
         target_holder: None,
+        owners: Owners::default(),
         authorization: None,
     }));
     facts.step(txn, name, state, &command).map(|_| ())

@@ -9,6 +9,7 @@ mod glass;
 mod group;
 mod hands;
 mod journeys;
+mod leave;
 mod policies;
 mod recipe;
 mod signatures;

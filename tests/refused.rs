@@ -173,6 +173,12 @@ const ROWS: &[Row] = &[
         "intent withdraw k1",
     ),
     row("on_hold", 12, &["hold set web --until 1h --reason r"], PUT),
+    row(
+        "pinned",
+        12,
+        &["override set web=3 --until 1h --key k1 --reason r"],
+        "service retire web --reason r",
+    ),
     row("service_retired", 24, &["service retire web --reason r"], PUT),
     row(
         "still_owned",

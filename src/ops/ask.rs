@@ -19,6 +19,7 @@ use crate::domain::scale::attempt::Call;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::{Evidence, Reading};
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{CLOCK_SKEW_MAX, RegisteredActuator};
 use crate::domain::time::{DurationMs, Timestamp};
@@ -368,5 +369,15 @@ pub(crate) fn reading_of(found: Inspection, began_at: Timestamp) -> Reading {
         generation: found.generation,
         replicas: found.replicas,
         ready_replicas: found.ready_replicas,
+    }
+}
+
+/// Who else drives the count, as it was read.
+pub(crate) fn owners_of(found: &Inspection) -> Owners {
+    Owners {
+        drive: found.owners.clone(),
+        take_away: found.take_away.clone(),
+        unread: found.owners_unread.clone(),
+        managers: found.managers.clone(),
     }
 }

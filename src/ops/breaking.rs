@@ -18,6 +18,7 @@ use crate::domain::scale::consent::Incident;
 use crate::domain::scale::decide::decide;
 use crate::domain::scale::gates::fresh_count;
 use crate::domain::scale::glass::above_max;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
@@ -91,6 +92,7 @@ impl Breaking {
             binding: head.binding.clone(),
             expected: None,
             target_holder: None,
+            owners: Owners::default(),
             authorization: Some(self.id.clone()),
         })))
     }

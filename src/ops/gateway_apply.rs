@@ -18,6 +18,7 @@ use crate::domain::scale::command::{Command, Premise, PutForm, PutIntent, Regist
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::RetryAsked;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -145,6 +146,7 @@ impl<'o> Asked<'o> {
             binding: Some(binding),
             expected: Some(0),
             authorization: None,
+            owners: Owners::default(),
         })))
     }
 

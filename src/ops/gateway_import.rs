@@ -14,6 +14,7 @@ use crate::domain::gateway::{self, Journal, Journaled, Receipt, service_name};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::command::{Command, GatewayCommand, ImportService, RegisterService};
 use crate::domain::scale::decide::Reply;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::Reach;
@@ -87,6 +88,7 @@ pub fn gateway_import(session: &mut Session, bytes: &[u8]) -> Result<GatewayImpo
                         binding: Some(binding),
                         expected: Some(0),
                         authorization: None,
+                        owners: Owners::default(),
                     })))
                 })?;
                 whole.events.extend(done.events);

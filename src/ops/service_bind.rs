@@ -1,6 +1,6 @@
 //! `service bind`: the target, read and recorded.
 
-use super::ask::reading_of;
+use super::ask::{owners_of, reading_of};
 use super::error::OpError;
 use super::read::{READING_TRIES, overtaken, target_holder};
 use super::session::Session;
@@ -79,12 +79,7 @@ impl Session {
         };
         let began_at = self.now();
         let found = self.asker(&actuator)?.inspect_now(&partial, began_at)?;
-        let owners = Owners {
-            drive: found.owners.clone(),
-            take_away: found.take_away.clone(),
-            unread: found.owners_unread.clone(),
-            managers: found.managers.clone(),
-        };
+        let owners = owners_of(&found);
         Ok(Some((reading_of(found, began_at), owners)))
     }
 

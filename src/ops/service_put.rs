@@ -6,7 +6,7 @@ mod document;
 mod merge;
 mod scaling;
 
-use super::ask::reading_of;
+use super::ask::{owners_of, reading_of};
 use super::error::OpError;
 use super::read::target_holder;
 use super::session::Session;
@@ -17,6 +17,7 @@ use crate::domain::id::{
 };
 use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::intent::TargetBinding;
+use crate::domain::scale::owners::Owners;
 use crate::domain::scale::service::{
     Binding, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
     RegisteredMode, Registration, TargetMatch,
@@ -127,13 +128,12 @@ pub fn service_put(
     let registration =
         merged(session, service, before.registration.as_ref(), change, actuator.as_ref(), &target)?;
     check(&registration, actuator.as_ref())?;
-    if registration.mode.record_mode().is_some() {
-        session.tell_of_owners(service, &target.owners);
-    }
     // A premise that nobody named is what was just read: two changes at once must not mix.
     let expected = expected.unwrap_or_else(|| {
         before.registration.as_ref().map_or(0, |registration| registration.unit_revision.get())
     });
+    let is_ours = registration.mode.record_mode().is_some();
+    let driving = if is_ours { target.owners.drive.clone() } else { Vec::new() };
     let transition = session.registration(service, |state, txn| {
         let binding = target.binding.as_ref().or(state.head.binding.as_ref());
         let holder = binding.map(|binding| target_holder(txn, &registration, &binding.target_uid));
@@ -142,9 +142,11 @@ pub fn service_put(
             target_holder: holder.transpose()?.flatten(),
             registration,
             binding: target.binding,
+            owners: target.owners,
             expected: Some(expected),
         })))
     })?;
+    session.tell_of_owners(service, &driving);
     Ok(Registered {
         changed: transition.committed.is_some(),
         head: transition.state.head,
@@ -175,7 +177,7 @@ struct Target {
     workload: WorkloadId,
     binding: Option<Binding>,
     /// Who drives the count, by the reading.
-    owners: Vec<String>,
+    owners: Owners,
 }
 
 /// What a person names beside what is read is a premise: another object is not taken in silence.
@@ -231,7 +233,7 @@ fn read_target(
             runtime: old.runtime_id.clone(),
             workload,
             binding: None,
-            owners: Vec::new(),
+            owners: Owners::default(),
         });
     }
     let given = (&change.cluster, &change.runtime, &change.target_uid, &change.target_version);
@@ -249,7 +251,7 @@ fn read_target(
                 read_at: session.now(),
                 outdated: Outdated::default(),
             }),
-            owners: Vec::new(),
+            owners: Owners::default(),
         });
     }
     let Some(actuator) = actuator.filter(|actuator| actuator.capabilities.inspect) else {
@@ -270,7 +272,7 @@ fn read_target(
     };
     let began_at = session.now();
     let found = session.asker(actuator)?.inspect_now(&partial, began_at)?;
-    let (target, owners) = (found.target.clone(), found.owners.clone());
+    let (target, owners) = (found.target.clone(), owners_of(&found));
     refuse_other(service, change, &target)?;
     // The same place: an update keeps the binding's identity, and another object must be accepted
     // with `service bind`.

@@ -4,6 +4,7 @@ use scalectl::domain::scale::command::{AuthorityCommand, Authorize, Command, Reg
 use scalectl::domain::scale::event::EventBody;
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::signed::Signing;
 use scalectl::domain::scale::state::ServiceState;
@@ -170,6 +171,7 @@ fn register(state: &ServiceState, max: u8, glass: Option<u8>) -> Command {
         registration,
         binding: None,
         expected: None,
+        owners: Owners::default(),
         target_holder: None,
         authorization: glass.map(|glass| id(&glass_id(glass))),
     }))

@@ -7,6 +7,7 @@ use scalectl::domain::scale::command::{
 use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
@@ -307,6 +308,7 @@ fn handover(state: &ServiceState, writer: &str) -> Command {
         binding: None,
         expected: None,
         target_holder: None,
+        owners: Owners::default(),
         authorization: None,
     }))
 }

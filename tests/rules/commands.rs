@@ -15,6 +15,7 @@ use scalectl::domain::scale::result::{ActuationResult, Detail};
 use scalectl::domain::scale::service::Binding;
 use scalectl::domain::time::DurationMs;
 
+use super::fleet_commands::found_owners;
 use super::script::Words;
 use super::support::{World, count, id};
 
@@ -43,6 +44,7 @@ impl World {
             binding: (!words.has("unread")).then(|| self.binding()),
             expected: words.number("expected"),
             target_holder: words.value("holder").map(id),
+            owners: found_owners(words),
             authorization: words.value("glass").map(id),
         }))
     }

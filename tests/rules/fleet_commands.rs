@@ -42,11 +42,7 @@ impl World {
                 actuator: None,
                 owner: words.value("owner").map(str::to_owned),
                 reading: (!words.has("unread")).then(|| (self.reading(), self.serial(words))),
-                owners: Owners {
-                    drive: words.value("found").map(str::to_owned).into_iter().collect(),
-                    unread: words.value("kind").map(str::to_owned).into_iter().collect(),
-                    ..Owners::default()
-                },
+                owners: found_owners(words),
                 accepts_unread: words.has("accept"),
                 reason,
             }),
@@ -132,6 +128,15 @@ impl World {
             approve_within: DurationMs::from_secs(3600),
             id_owner: None,
         })
+    }
+}
+
+/// `found=hpa` drives the count; whether one of `kind=h` does, nobody can read.
+pub(super) fn found_owners(words: &Words<'_>) -> Owners {
+    Owners {
+        drive: words.value("found").map(str::to_owned).into_iter().collect(),
+        unread: words.value("kind").map(str::to_owned).into_iter().collect(),
+        ..Owners::default()
     }
 }
 

@@ -16,6 +16,7 @@ mod glass;
 mod golden;
 mod identity;
 mod leases;
+mod leave;
 mod life;
 mod next;
 mod rejections;

@@ -8,7 +8,7 @@ use super::script::run;
 const LATER: [&str; 3] = ["actuator_not_found", "authorization_not_found", "reviewed"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 53] = [
+const REACHED: [(&str, &str, &str); 54] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -35,6 +35,7 @@ const REACHED: [(&str, &str, &str); 53] = [
     ("lease_lost", "", "put a 5\nrenew a"),
     ("denied", "deny=scale_up", "put a 5"),
     ("on_hold", "", "hold 1h\nput a 5"),
+    ("pinned", "", "put a 5 pin=3600 source=override\nstart a\nok a\nobserve a\nretire"),
     ("same_person", "deny=scale_down", "put a 2 within=1h\ngrant a"),
     ("same_reviewer", "", "authorize bg-1 5\nrevoke bg-1\nreview bg-1"),
     ("signature_missing", "", "authorize bg-1 5 signed=missing"),

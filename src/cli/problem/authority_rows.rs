@@ -2,12 +2,49 @@
 
 use super::tests::{clock, id, number};
 use crate::domain::id::Replicas;
-use crate::domain::scale::authority::Hold;
+use crate::domain::scale::authority::{Hold, Override};
 use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::provenance::PersonEvidence;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::RegisteredMode;
+
+/// What is laid upon a service, and what of its owner outlasts it.
+fn laid_upon() -> Vec<Rejection> {
+    let service = || id("web");
+    vec![
+        Rejection::OnHold {
+            service: service(),
+            hold: Box::new(Hold {
+                until: clock("16:00:00"),
+                reason: "database upgrade\u{7}".to_owned(),
+                actor: "sre".to_owned(),
+                set_at: clock("14:00:00"),
+            }),
+        },
+        Rejection::Pinned {
+            service: service(),
+            pinned: Box::new(Override {
+                execution_key: id("k-1"),
+                replicas: Replicas::from(4),
+                until: clock("16:00:00"),
+                actor: "sre".to_owned(),
+            }),
+        },
+        Rejection::ExternalOwner {
+            service: id("search"),
+            mode: RegisteredMode::ExternalHpa,
+            owner: None,
+            is_retired: true,
+        },
+        Rejection::ModeMismatch {
+            service: service(),
+            registered: "external_hpa",
+            submitted: "native",
+            is_retired: true,
+        },
+    ]
+}
 
 pub(super) fn rows() -> Vec<Rejection> {
     let (service, revision) = (|| id("web"), number(18));
@@ -26,17 +63,9 @@ pub(super) fn rows() -> Vec<Rejection> {
         service: id("search"),
         mode: RegisteredMode::ExternalHpa,
         owner,
+        is_retired: false,
     };
-    vec![
-        Rejection::OnHold {
-            service: service(),
-            hold: Box::new(Hold {
-                until: clock("16:00:00"),
-                reason: "database upgrade\u{7}".to_owned(),
-                actor: "sre".to_owned(),
-                set_at: clock("14:00:00"),
-            }),
-        },
+    let others = vec![
         Rejection::SamePerson {
             service: service(),
             revision,
@@ -77,7 +106,8 @@ pub(super) fn rows() -> Vec<Rejection> {
             &["kubectl -n shop delete scaledobject/queue"],
         ),
         Rejection::Retired { service: service(), at: clock("12:00:00") },
-    ]
+    ];
+    laid_upon().into_iter().chain(others).collect()
 }
 
 fn still_owned(owners: &[&str], lines: &[&str]) -> Rejection {

@@ -82,11 +82,10 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::IntentIdConflict { key, .. } => p
             .hint("a new wish needs a new intent id or the next revision; look at the old one with")
             .run(c.command(&["intent", "show", key.as_str()])),
-        Rejection::ModeMismatch { service, registered, submitted } => p
-            .values(*registered, *submitted)
-            .hint("make the record for the registered mode, or hand the count over with the second")
-            .run(c.command(&["service", "show", service.as_str()]))
-            .run(c.command(&["service", "mode", service.as_str(), submitted, "--reason", "TEXT"])),
+        Rejection::ModeMismatch { service, registered, submitted, is_retired } => {
+            let p = p.values(*registered, *submitted);
+            authority::mode_mismatch(p, service, (registered, submitted), *is_retired, c)
+        }
         Rejection::TargetChanged { service, part, expected, actual, .. } => {
             facts::target_changed(p, c, service, *part, expected, actual)
         }
@@ -160,6 +159,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         | Rejection::StillOwned { .. }
         | Rejection::ApprovalRequired { .. }
         | Rejection::OnHold { .. }
+        | Rejection::Pinned { .. }
         | Rejection::SamePerson { .. }
         | Rejection::SameReviewer { .. }
         | Rejection::SignatureMissing { .. }

@@ -4,7 +4,7 @@ use super::rejection::at;
 use super::rejection_missing::named;
 use super::{Problem, ProblemContext};
 use crate::domain::id::{AuthorizationId, ServiceName};
-use crate::domain::scale::authority::Hold;
+use crate::domain::scale::authority::{Hold, Override};
 use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::rejection::Rejection;
 
@@ -14,8 +14,12 @@ const SAY_WHY: &str = "TEXT";
 /// The rows of those refusals; any other is left as it is.
 pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
     match rejection {
-        Rejection::ExternalOwner { service, mode, owner } => {
-            external_owner(p.fact("mode", mode.as_str()), service, owner.as_deref(), c)
+        Rejection::ExternalOwner { service, mode, owner, is_retired } => {
+            let p = match owner {
+                Some(owner) => p.fact("mode", mode.as_str()).fact("owner", owner.clone()),
+                None => p.fact("mode", mode.as_str()),
+            };
+            external_owner(p, service, mode.as_str(), *is_retired, c)
         }
         Rejection::StillOwned { service, owners, take_away } => {
             still_owned(named(p, "owner", owners), service, take_away, c)
@@ -31,6 +35,7 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             .run(c.command(&["approval", "grant", &at(service, *revision), "--reason", SAY_WHY]))
             .again(c),
         Rejection::OnHold { service, hold } => on_hold(p, service, hold, c),
+        Rejection::Pinned { service, pinned } => is_pinned(p, service, pinned, c),
         Rejection::SamePerson { service, revision, .. } => p
             .hint("another key, database role or OS user must answer it; what is asked is shown by")
             .run(c.command(&["approval", "show", &at(service, *revision)])),
@@ -91,24 +96,82 @@ fn on_hold(p: Problem, service: &ServiceName, hold: &Hold, c: &ProblemContext) -
         .fact("left", hold.until.since(c.now).to_string())
         .hint(if is_own {
             "it is your own: end it, then run this same line again"
+        } else if c.verb.first().is_some_and(|verb| verb == "service") {
+            "ask them: no glass that is broken passes it for this; they end it with"
         } else {
             "ask them, or break the glass (--break-glass --incident ID); they end it with"
         })
         .run(c.command(&["hold", "lift", service.as_str(), "--reason", SAY_WHY]))
 }
 
+/// Whose pin it is, it is ended by; anybody else asks them.
+fn is_pinned(p: Problem, service: &ServiceName, pinned: &Override, c: &ProblemContext) -> Problem {
+    let is_own = c.told.as_ref().is_some_and(|(name, _)| *name == pinned.actor);
+    p.fact("left", pinned.until.since(c.now).to_string())
+        .hint(if is_own {
+            "it is your own: end it, then run this same line again"
+        } else {
+            "ask them: a pin is ended by itself, or knowingly; that is done with"
+        })
+        .run(c.command(&["override", "clear", service.as_str(), "--reason", SAY_WHY]))
+}
+
 fn external_owner(
     p: Problem,
     service: &ServiceName,
-    owner: Option<&str>,
+    mode: &str,
+    is_retired: bool,
     c: &ProblemContext,
 ) -> Problem {
-    let p = match owner {
-        Some(owner) => p.fact("owner", owner.to_owned()),
-        None => p,
-    };
-    let take_over = ["service", "mode", service.as_str(), "native", "--reason", SAY_WHY];
-    p.hint("change the count where it is owned, or take it over with").run(c.command(&take_over))
+    if is_retired {
+        return p
+            .hint(
+                "its owner may still be there: register another service for the other target, or \
+                 this one as it was, and take its count over, with",
+            )
+            .run(register_as(service, mode, c))
+            .run(take_over(service, c));
+    }
+    let moves = c.verb == ["service", "put"];
+    p.hint(if moves {
+        "what somebody else owns is not left in passing: register another service for the other \
+         target, or take the count over first with"
+    } else {
+        "change the count where it is owned, or take it over with"
+    })
+    .run(take_over(service, c))
+}
+
+/// Another mode than the registered one. What is over has no hand-over until it is registered as it
+/// was.
+pub(super) fn mode_mismatch(
+    p: Problem,
+    service: &ServiceName,
+    (registered, submitted): (&str, &str),
+    is_retired: bool,
+    c: &ProblemContext,
+) -> Problem {
+    let hand_over = ["service", "mode", service.as_str(), submitted, "--reason", SAY_WHY];
+    if is_retired {
+        return p
+            .hint(
+                "it is retired, and its owner may still be there: register it as it was with the \
+                 first, then hand the count over with the second",
+            )
+            .run(register_as(service, registered, c))
+            .run(c.command(&hand_over));
+    }
+    p.hint("make the record for the registered mode, or hand the count over with the second")
+        .run(c.command(&["service", "show", service.as_str()]))
+        .run(c.command(&hand_over))
+}
+
+fn register_as(service: &ServiceName, mode: &str, c: &ProblemContext) -> Vec<String> {
+    c.command(&["service", "put", service.as_str(), "--mode", mode])
+}
+
+fn take_over(service: &ServiceName, c: &ProblemContext) -> Vec<String> {
+    c.command(&["service", "mode", service.as_str(), "native", "--reason", SAY_WHY])
 }
 
 fn still_owned(

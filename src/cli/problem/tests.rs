@@ -171,6 +171,7 @@ fn conflicts() -> Vec<Rejection> {
             service: service(),
             registered: "delegated",
             submitted: "native",
+            is_retired: false,
         },
         Rejection::TargetTaken { service: service(), uid: id("7f3c"), holder: id("web-old") },
         Rejection::PremiseMoved {

@@ -9,7 +9,7 @@ pub use parts::{Difference, MissingFact, TargetPart};
 use parts::{counted_as, named};
 
 use super::attempt::UnknownWhy;
-use super::authority::Hold;
+use super::authority::{Hold, Override};
 use super::consent::Unauthorized;
 use super::execution::Phase;
 use super::lease::HeldLease;
@@ -112,7 +112,12 @@ pub enum Rejection {
     IntentIdConflict { intent_id: IntentId, revision: IntentRevision, key: ExecutionKey },
     /// The record was made for another mode.
     #[error("{service} is registered as {registered}, not as {submitted}")]
-    ModeMismatch { service: ServiceName, registered: &'static str, submitted: &'static str },
+    ModeMismatch {
+        service: ServiceName,
+        registered: &'static str,
+        submitted: &'static str,
+        is_retired: bool,
+    },
     /// The target is not what it was.
     #[error(
         "the target of {service} is not what was {basis}: {} is {actual}, not {expected}",
@@ -201,6 +206,9 @@ pub enum Rejection {
     /// A person holds the count.
     #[error("{} holds {service} until {}: {}", hold.actor, hold.until, hold.reason)]
     OnHold { service: ServiceName, hold: Box<Hold> },
+    /// A person has pinned the count.
+    #[error("{} has pinned {service} to {} until {}", pinned.actor, pinned.replicas, pinned.until)]
+    Pinned { service: ServiceName, pinned: Box<Override> },
     /// Whoever answers is whoever asked.
     #[error("{service}@{revision} was proposed by the same person: {} {name}", evidence.as_str())]
     SamePerson {
@@ -291,7 +299,12 @@ pub enum Rejection {
 
     /// Somebody else owns the count.
     #[error("{} owns the count of {service}{}", mode.as_str(), named(owner.as_deref()))]
-    ExternalOwner { service: ServiceName, mode: RegisteredMode, owner: Option<String> },
+    ExternalOwner {
+        service: ServiceName,
+        mode: RegisteredMode,
+        owner: Option<String>,
+        is_retired: bool,
+    },
     /// Another controller was found to drive the count.
     #[error(
         "{} still {} the count of {service}",
@@ -372,6 +385,7 @@ impl Rejection {
             Self::LeaseLost { .. } => "lease_lost",
             Self::Denied { .. } => "denied",
             Self::OnHold { .. } => "on_hold",
+            Self::Pinned { .. } => "pinned",
             Self::SamePerson { .. } => "same_person",
             Self::SameReviewer { .. } => "same_reviewer",
             Self::SignatureMissing { .. } => "signature_missing",
@@ -452,6 +466,7 @@ impl Rejection {
             | Self::LeaseLost { .. } => Class::Held,
             Self::Denied { .. }
             | Self::OnHold { .. }
+            | Self::Pinned { .. }
             | Self::SamePerson { .. }
             | Self::SameReviewer { .. }
             | Self::SignatureMissing { .. }

@@ -45,7 +45,7 @@ pub(super) fn merged(
     let is_as_before = before.is_some_and(|before| before.mode == mode);
     let kept_owner = || match before.filter(|_| is_as_before) {
         Some(before) => before.owner.clone(),
-        None => target.owners.first().cloned(),
+        None => target.owners.drive.first().cloned(),
     };
     Ok(Registration {
         service: service.clone(),

@@ -24,6 +24,8 @@ pub struct RegisterService {
     pub expected: Option<u64>,
     /// The other service of the ledger that has this target.
     pub target_holder: Option<ServiceName>,
+    /// Who drives the count of the target, as it was read.
+    pub owners: Owners,
     /// The authorization under which the upper bound is raised, where it is.
     pub authorization: Option<AuthorizationId>,
 }

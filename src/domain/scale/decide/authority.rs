@@ -1,6 +1,7 @@
 //! What a person lays upon a service as a whole: hand-over, hold, the end of an override, adoption
 //! and retirement.
 
+use super::leave::check_nothing_laid_upon;
 use super::service::check_nothing_in_flight;
 use super::{Decision, Draft, Reply, adopt, consent, nothing, tick, unchanged};
 use crate::domain::id::{ServiceName, UnitRevision};
@@ -69,6 +70,7 @@ fn hand_over(draft: &Draft<'_>, ask: &HandOver) -> Result<Decision, Rejection> {
         let service = ask.service.clone();
         return Err(Rejection::StaleUnitRevision { service, expected, actual });
     }
+    check_nothing_laid_upon(draft, &ask.service)?;
     check_nothing_in_flight(draft, registration)?;
     let Some(binding) = baseline(draft, ask, registration, bound)? else {
         return Ok(nothing(Reply::StaleReading));
@@ -153,10 +155,7 @@ fn retire(
         return Ok(unchanged());
     }
     let (registration, _) = registered(draft.state, service)?;
-    // What is held is not let go by ending it and registering it anew.
-    if let Some(hold) = draft.state.head.authority.hold_at(draft.now) {
-        return Err(Rejection::OnHold { service: service.clone(), hold: Box::new(hold.clone()) });
-    }
+    check_nothing_laid_upon(draft, service)?;
     let unfinished =
         || draft.state.executions.values().filter(|it| it.is_live() && !it.phase.is_finished());
     // What nobody can carry on any more keeps nothing from its end; it is written down with it.

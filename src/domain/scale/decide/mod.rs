@@ -11,6 +11,7 @@ mod consent;
 mod finish;
 mod gateway;
 mod lease;
+mod leave;
 mod life;
 mod observe;
 mod put;

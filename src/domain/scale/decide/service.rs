@@ -1,5 +1,6 @@
 //! Registering a service, and recording what its target is.
 
+use super::leave::check_move;
 use super::{Decision, Draft, Reply, nothing, unchanged};
 use crate::domain::id::{AuthorizationId, ServiceName, TargetUid, UnitRevision};
 use crate::domain::scale::command::RegisterService;
@@ -58,10 +59,12 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
                 service: service.clone(),
                 registered: existing.mode.as_str(),
                 submitted: wanted.mode.as_str(),
+                is_retired: !is_living,
             });
         }
         check_not_in_flight(draft, existing, wanted)?;
         check_same_uid(draft, existing, wanted, binding)?;
+        check_move(draft, existing, ask)?;
     }
     let bound = binding.or(head.binding.as_ref());
     check_not_taken(service, bound.map(|binding| &binding.target_uid), ask.target_holder.as_ref())?;

@@ -286,6 +286,7 @@ pub(in crate::domain::scale) fn check_mode_of(
             service: registration.service.clone(),
             registered: word(mode),
             submitted: word(submitted),
+            is_retired: false,
         }),
     }
 }
@@ -296,6 +297,7 @@ pub fn external(registration: &Registration) -> Rejection {
         service: registration.service.clone(),
         mode: registration.mode,
         owner: registration.owner.clone(),
+        is_retired: false,
     }
 }
 

@@ -42,6 +42,7 @@ impl Rejection {
             | Self::LeaseLost { .. }
             | Self::Denied { .. }
             | Self::OnHold { .. }
+            | Self::Pinned { .. }
             | Self::SamePerson { .. }
             | Self::SameReviewer { .. }
             | Self::SignatureMissing { .. }

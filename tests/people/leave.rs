@@ -1,0 +1,69 @@
+//! Who wants to end, hand over or move what somebody has laid a word upon is refused, and the lines
+//! of the refusal are the way.
+
+use serde_json::Value;
+
+use crate::support::{Ran, World};
+
+/// The lines of a refusal, as they stand.
+fn lines(ran: &Ran) -> Vec<Vec<String>> {
+    serde_json::from_value::<Vec<Vec<String>>>(ran.at("/error/next")).unwrap()
+}
+
+/// Walks each way: what goes before, the line that is refused and its code, and how many of the
+/// lines that are printed are the way. Then the line itself is the end of it.
+#[test]
+fn the_lines_of_a_refusal_lead_to_what_was_refused() {
+    let owned = "service mode web hpa --reason theirs";
+    for (before, line, code, way) in [
+        (
+            &["hold set web --until 1h --reason x"][..],
+            "service retire web --reason x",
+            "on_hold",
+            1,
+        ),
+        (&["hold set web --until 1h --reason x"], "service put web --workload other", "on_hold", 1),
+        (&["hold set web --until 1h --reason x"], owned, "on_hold", 1),
+        (
+            &["override set web=3 --until 1h --reason x"],
+            "service retire web --reason x",
+            "pinned",
+            1,
+        ),
+        (&["override set web=3 --until 1h --reason x"], owned, "pinned", 1),
+        (
+            &["override set web=3 --until 1h --reason x"],
+            "service put web --workload other",
+            "pinned",
+            1,
+        ),
+        (&[owned], "service put web --workload other --mode native", "mode_mismatch", 2),
+        (&[owned], "service put web --workload other", "external_owner", 1),
+        (
+            &[owned, "service retire web --reason x"],
+            "service put web --mode native",
+            "mode_mismatch",
+            2,
+        ),
+        (
+            &[owned, "service retire web --reason x"],
+            "service put web --workload other",
+            "external_owner",
+            2,
+        ),
+    ] {
+        let world = World::with_fake();
+        for line in before {
+            world.run(line).exits(0);
+        }
+        let ran = world.json(line);
+        assert_eq!(ran.at("/error/code"), code, "{line}: {ran:#?}");
+        assert_eq!(ran.at("/recorded"), Value::from("no"), "{line}");
+        let next = lines(&ran);
+        for words in &next[..way] {
+            let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+            world.run_args(&words).exits(0);
+        }
+        world.run(line).exits(0);
+    }
+}
