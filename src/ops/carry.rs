@@ -21,7 +21,7 @@ use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::external;
 use crate::domain::scale::observation::{Evidence, Reading};
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::{Binding, Drain, RegisteredActuator};
+use crate::domain::scale::service::{Binding, RegisteredActuator};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::{Committed, LedgerError};
@@ -281,13 +281,9 @@ impl Session {
             None => state.head.binding.as_ref().and_then(Binding::known_replicas),
         };
         let registration = state.head.registration.as_ref();
-        let drain = registration.map(|registration| registration.terms.drain);
-        let needs_quorum = registration.is_some_and(|registration| registration.quorum_required);
         let is_reduction = current.is_none_or(|current| execution.desired() < current);
-        let needs_evidence = is_reduction
-            && (needs_quorum || drain != Some(Drain::None) && !capabilities.drains_itself)
-            && capabilities.evidence;
-        if !needs_evidence {
+        let is_needed = registration.is_none_or(|it| it.needs_evidence(capabilities));
+        if !(is_reduction && is_needed && capabilities.evidence) {
             return Ok(Gathered { found, evidence: None });
         }
         let evidence = match asker.evidence(target, current, execution.desired()) {

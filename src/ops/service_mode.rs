@@ -72,8 +72,15 @@ pub fn service_mode(session: &mut Session, change: &ModeChange) -> Result<Handed
             accepts_unread: change.accepts_unread,
             reason: change.reason.clone(),
         };
+        let actuator = match &change.actuator {
+            Some(name) => Some(session.actuator(name)?),
+            None => session.actuator_of(&state)?,
+        };
         let done = session.lay(service, AuthorityCommand::HandOver(ask))?;
         if done.reply != Reply::StaleReading {
+            if let Some(registration) = &done.state.head.registration {
+                session.tell_of_quorum(registration, actuator.as_ref());
+            }
             let changed = done.committed.is_some();
             return Ok(HandedOver { before, head: done.state.head, changed, baseline, owners });
         }

@@ -147,6 +147,9 @@ pub fn service_put(
         })))
     })?;
     session.tell_of_owners(service, &driving);
+    if let Some(registration) = &transition.state.head.registration {
+        session.tell_of_quorum(registration, actuator.as_ref());
+    }
     Ok(Registered {
         changed: transition.committed.is_some(),
         head: transition.state.head,
@@ -283,4 +286,25 @@ fn read_target(
         binding: Some(Binding::from(&reading_of(found, began_at))),
         owners,
     })
+}
+
+impl Session {
+    /// Says that no reduction will ever pass: nobody can vouch for the quorum that is required.
+    pub(super) fn tell_of_quorum(
+        &mut self,
+        registration: &Registration,
+        actuator: Option<&RegisteredActuator>,
+    ) {
+        let capabilities = actuator.map(|actuator| actuator.capabilities).unwrap_or_default();
+        if registration.quorum_is_unvouched(capabilities) {
+            let service = &registration.service;
+            let name = actuator.map_or_else(|| "nobody".to_owned(), |it| it.name.to_string());
+            let text = format!(
+                "{service} is never reduced: its quorum is vouched for by evidence alone, and \
+                 {name} gives none. Name an actuator that does with --actuator, or ask for none \
+                 with --quorum none"
+            );
+            self.notice("quorum_unvouched", text);
+        }
+    }
 }

@@ -319,3 +319,30 @@ fn a_stored_answer_is_said_to_be_one() {
     let ran = world.run("scale web=3 --reason x --key k2");
     assert!(ran.stdout.contains("failed for good (verified)"), "{ran:#?}");
 }
+
+/// No word replaces the evidence of a quorum, so the ways are another actuator or no quorum.
+#[test]
+fn a_quorum_that_nobody_can_vouch_for_is_told_when_it_is_asked_for() {
+    let world = World::with_fake();
+    world.run("scale web=5 --key k1 --reason x").exits(0);
+    let warned = world.json("service put web --quorum required").exits(0);
+    assert_eq!(warned.at("/warnings/0/code"), "quorum_unvouched");
+    assert!(warned.stderr.contains("warning: web is never reduced"), "{warned:#?}");
+    let ran = world.json("scale web=2 --key k2 --reason x --attest not-drained").exits(25);
+    assert_eq!(ran.at("/error/code"), "evidence_missing");
+    let text = ran.at("/error/message");
+    assert!(text.as_str().unwrap().contains("nothing says that its quorum survives"), "{text}");
+    let lines = next(&ran);
+    assert_eq!(lines[0][1..], ["service", "put", "web", "--actuator", "NAME"]);
+    let without = pasted(&world, &ran, 1).exits(0);
+    assert!(!without.stderr.contains("warning"), "{without:#?}");
+    world.run("scale web=2 --key k2 --reason x --attest not-drained").exits(0);
+
+    // An actuator that could say so is not warned of; what it says is asked for each time.
+    world.write("fake/capabilities", "inspect\nevidence\n");
+    let fake = fake_actuator();
+    let words = ["actuator", "put", "fake", "--timeout", "5s", "--", "/bin/sh"];
+    world.run_args(&[&words[..], &[fake.to_str().unwrap()]].concat()).exits(0);
+    let asked = world.json("service put web --quorum required").exits(0);
+    assert_eq!(asked.at("/warnings"), json!([]));
+}

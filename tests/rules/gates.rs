@@ -1,5 +1,7 @@
 //! The gates, one by one (design, section 4).
 
+use scalectl::domain::scale::rejection::{MissingFact, Rejection};
+
 use super::script::run;
 
 #[test]
@@ -244,6 +246,28 @@ fn a_quorum_is_vouched_for_by_evidence_alone() {
             run(&seen, &format!("put a 2\n start a {words} : {code}"));
         }
         run(&blind, "put a 5\n start a : done started");
+    }
+}
+
+/// Who cannot be asked, who has said nothing this time, and who has said no: each has a way.
+#[test]
+fn a_quorum_that_nobody_vouches_for_is_a_fact_of_its_own() {
+    for (settings, script, may_come) in [
+        ("quorum", "put a 2", Some(false)),
+        ("quorum", "put a 2 attest", Some(false)),
+        ("quorum evidence", "put a 2\nstart a", Some(true)),
+        ("quorum evidence", "put a 2\nstart a attest", Some(true)),
+        ("quorum evidence", "put a 2\nstart a evidence", Some(false)),
+        ("quorum evidence", "put a 2\nstart a evidence evidence_no_quorum", None),
+        ("drain=required", "put a 2", None),
+    ] {
+        let (setup, last) = script.rsplit_once('\n').unwrap_or(("", script));
+        let told = match run(settings, setup).line(last).expect_err(last) {
+            Rejection::FactUnknown { fact: MissingFact::Quorum { may_come }, .. } => Some(may_come),
+            Rejection::FactUnknown { .. } => None,
+            other => panic!("{other}"),
+        };
+        assert_eq!(told, may_come, "{settings} | {script}");
     }
 }
 

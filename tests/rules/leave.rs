@@ -1,5 +1,5 @@
-//! What is laid upon a service, and whose its count is, is not got rid of by the way: by whoever may
-//! register, and may neither hold nor pin nor hand over.
+//! What is laid upon a service, and whose its count is, is not got rid of by the way: by whoever
+//! may register, and may neither hold nor pin nor hand over.
 
 use super::script::run;
 

@@ -6,13 +6,19 @@ use crate::domain::scale::authority::{Hold, Override};
 use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::provenance::PersonEvidence;
-use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::RegisteredMode;
 
-/// What is laid upon a service, and what of its owner outlasts it.
-fn laid_upon() -> Vec<Rejection> {
+/// What is asked of a service as a whole: what is laid upon it, its owner, its quorum.
+fn of_the_whole() -> Vec<Rejection> {
     let service = || id("web");
+    let quorum = |may_come| Rejection::FactUnknown {
+        service: service(),
+        fact: MissingFact::Quorum { may_come },
+    };
     vec![
+        quorum(true),
+        quorum(false),
         Rejection::OnHold {
             service: service(),
             hold: Box::new(Hold {
@@ -107,7 +113,7 @@ pub(super) fn rows() -> Vec<Rejection> {
         ),
         Rejection::Retired { service: service(), at: clock("12:00:00") },
     ];
-    laid_upon().into_iter().chain(others).collect()
+    of_the_whole().into_iter().chain(others).collect()
 }
 
 fn still_owned(owners: &[&str], lines: &[&str]) -> Rejection {

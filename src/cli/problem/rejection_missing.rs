@@ -42,6 +42,22 @@ pub(super) fn fact_unknown(
             .hint("run this same line again once it is so; what is asked is told by")
             .run(c.command(&["explain", service]))
             .again(c),
+        MissingFact::Quorum { may_come } => {
+            let p = if *may_come {
+                p.hint(
+                    "no person's word replaces evidence: run this same line again once it is \
+                     given; or name an actuator that gives it, or ask for no quorum, with",
+                )
+                .again(c)
+            } else {
+                p.hint(
+                    "no person's word replaces evidence: name an actuator that gives it with the \
+                     first, or ask for no quorum with the second",
+                )
+            };
+            p.run(c.command(&["service", "put", service, "--actuator", "NAME"]))
+                .run(c.command(&["service", "put", service, "--quorum", "none"]))
+        }
         MissingFact::Count { .. } | MissingFact::Reading => p
             .hint("run this same line again once the target can be read; try it with")
             .run(c.command(&["service", "bind", service]))

@@ -411,7 +411,9 @@ impl Rejection {
             Self::NoSuchActuator { .. } => "actuator_not_found",
             Self::NoSuchAuthorization { .. } => "authorization_not_found",
             Self::FactUnknown { fact, .. } => match fact {
-                MissingFact::Evidence | MissingFact::EvidenceSays { .. } => "evidence_missing",
+                MissingFact::Evidence
+                | MissingFact::EvidenceSays { .. }
+                | MissingFact::Quorum { .. } => "evidence_missing",
                 MissingFact::Count { .. } | MissingFact::Overtaken { .. } => "count_unknown",
                 MissingFact::Cooldown { .. } => "cooldown_unknown",
                 MissingFact::Owners { .. } => "owners_unknown",

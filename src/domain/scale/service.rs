@@ -300,6 +300,22 @@ impl Registration {
             && self.runtime_id.as_str() == gateway::RUNTIME
     }
 
+    /// Whether a reduction by such an actuator needs evidence. A quorum that is required is vouched
+    /// for by evidence alone: not by a drain, not by a person, and not by silence.
+    pub fn needs_evidence(&self, capabilities: Capabilities) -> bool {
+        self.quorum_required || !self.drains_unasked(capabilities)
+    }
+
+    /// Whether nobody needs to say that what is taken away is drained.
+    pub fn drains_unasked(&self, capabilities: Capabilities) -> bool {
+        self.terms.drain == Drain::None || capabilities.drains_itself
+    }
+
+    /// Whether a quorum is required of a count that is ours, and nobody can ever vouch for it.
+    pub const fn quorum_is_unvouched(&self, capabilities: Capabilities) -> bool {
+        self.quorum_required && self.mode.record_mode().is_some() && !capabilities.evidence
+    }
+
     /// The typed target, as an intent copies it.
     pub fn target(&self, binding: &Binding) -> TargetBinding {
         TargetBinding {

@@ -14,7 +14,7 @@ use crate::domain::scale::observation::Evidence;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
 use crate::domain::scale::provenance::{Provenance, WishSource};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
-use crate::domain::scale::service::{CLOCK_SKEW_MAX, Drain, EVIDENCE_AGE_MAX, Registration};
+use crate::domain::scale::service::{CLOCK_SKEW_MAX, Capabilities, EVIDENCE_AGE_MAX, Registration};
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::Timestamp;
 
@@ -148,15 +148,8 @@ impl Ask<'_> {
         self.current.is_none_or(|current| self.desired < current)
     }
 
-    fn drains_without_evidence(&self) -> bool {
-        self.registration.terms.drain == Drain::None
-            || self.context.actuator.is_some_and(|actuator| actuator.capabilities.drains_itself)
-    }
-
-    /// Whether a reduction needs nobody's word. A quorum that is required is vouched for by
-    /// evidence alone: not by a drain, not by a person, and not by silence.
-    fn needs_no_word(&self) -> bool {
-        self.drains_without_evidence() && !self.registration.quorum_required
+    fn capabilities(&self) -> Capabilities {
+        self.context.actuator.map(|actuator| actuator.capabilities).unwrap_or_default()
     }
 
     /// At put, a reduction only needs somebody who can vouch for it later.
@@ -164,11 +157,10 @@ impl Ask<'_> {
         if !self.is_reduction() {
             return skipped("no reduction");
         }
-        if self.needs_no_word() {
+        if !self.registration.needs_evidence(self.capabilities()) {
             return passed("not needed");
         }
-        let can = self.context.actuator.is_some_and(|actuator| actuator.capabilities.evidence);
-        if can {
+        if self.capabilities().evidence {
             return passed("gathered when it starts");
         }
         if attested && !self.registration.quorum_required {
@@ -180,8 +172,7 @@ impl Ask<'_> {
     fn no_evidence(&self) -> Checked {
         let service = self.registration.service.clone();
         let fact = if self.registration.quorum_required {
-            let (expected, actual) = ("true".to_owned(), "nothing".to_owned());
-            MissingFact::EvidenceSays { part: "quorum_safe", expected, actual }
+            MissingFact::Quorum { may_come: self.capabilities().evidence }
         } else {
             MissingFact::Evidence
         };
@@ -210,7 +201,7 @@ impl Ask<'_> {
         if !self.is_reduction() {
             return skipped("no reduction");
         }
-        if self.needs_no_word() {
+        if !self.registration.needs_evidence(self.capabilities()) {
             return passed("not needed");
         }
         let service = self.registration.service.clone();
@@ -219,6 +210,9 @@ impl Ask<'_> {
         let needs_quorum = self.registration.quorum_required;
         match &start.evidence {
             Some(evidence) => match self.contradiction(evidence, start.attest_not_drained) {
+                Some(("quorum_safe", ..)) if evidence.quorum_safe.is_none() => {
+                    missing(MissingFact::Quorum { may_come: false })
+                }
                 Some((part, expected, actual)) => {
                     missing(MissingFact::EvidenceSays { part, expected, actual })
                 }
@@ -240,7 +234,7 @@ impl Ask<'_> {
     ) -> Option<(&'static str, String, String)> {
         let age = self.now.since(evidence.read_at);
         let text = |value: &dyn std::fmt::Display| value.to_string();
-        let attested = attested || self.drains_without_evidence();
+        let attested = attested || self.registration.drains_unasked(self.capabilities());
         let checks = [
             ("drained", attested || evidence.drained, "true".to_owned(), text(&evidence.drained)),
             (

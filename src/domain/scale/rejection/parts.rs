@@ -74,6 +74,11 @@ pub enum MissingFact {
         /// What it says.
         actual: String,
     },
+    /// Evidence that a quorum survives: none, and nothing replaces it.
+    Quorum {
+        /// Whether whoever is asked could say so, and has not this time.
+        may_come: bool,
+    },
     /// The count of the target.
     Count {
         /// Why it could not be read.
@@ -106,6 +111,10 @@ impl MissingFact {
             }
             Self::EvidenceSays { part, expected, actual } => format!(
                 "{service} is to be reduced, and the evidence says {part} {actual}, not {expected}"
+            ),
+            Self::Quorum { may_come } => format!(
+                "{service} is to be reduced, and nothing {} that its quorum survives",
+                if *may_come { "said this time" } else { "says" }
             ),
             Self::Count { why } => format!("the count of {service} could not be read: {why}"),
             Self::Overtaken { readings } => format!(

@@ -1,6 +1,6 @@
 //! Which refusals may pass by themselves, and when.
 
-use super::{Class, Rejection};
+use super::{Class, MissingFact, Rejection};
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::Timestamp;
 
@@ -17,8 +17,11 @@ impl Rejection {
             | Self::QuietTime { .. }
             | Self::WaitsBehind { .. }
             | Self::ApprovalRequired { .. }
-            | Self::FactUnknown { .. }
             | Self::ClockSkew { .. } => true,
+            // Nothing but another registration brings somebody who says so.
+            Self::FactUnknown { fact, .. } => {
+                !matches!(fact, MissingFact::Quorum { may_come: false })
+            }
             Self::OutOfBounds { .. }
             | Self::FenceMissing { .. }
             | Self::FenceTooFar { .. }
