@@ -1,6 +1,6 @@
 //! What may happen to a wish between its first look at the target and its end.
 
-use crate::support::{Ran, SCALECTL, World};
+use crate::support::{Ran, SCALECTL, SERVICE, World};
 
 /// A world in which the inspection of that number is preceded by something else.
 fn with_inspection(number: u32, what: &str) -> World {
@@ -226,4 +226,19 @@ fn a_count_that_is_there_hides_no_wrong_rollback() {
     for line in ["scale web=0 --rolls-back nosuch", "plan web=0 --rolls-back nosuch"] {
         world.run(&format!("{line} --reason r")).exits(24);
     }
+}
+
+/// Another service's wish is there, and is not said to be missing.
+#[test]
+fn what_is_another_services_is_not_rolled_back_and_not_missing() {
+    let world = World::with_fake();
+    world.run(&SERVICE.replace(" web ", " api ").replace("fake:web", "fake:api")).exits(0);
+    scale(&world, "api=1 --key k1").exits(0);
+    let put = "intent put web --replicas 2 --key k2";
+    for line in ["scale web=2", "plan web=2", put] {
+        let ran = world.json(&format!("{line} --rolls-back k1 --reason r")).exits(10);
+        assert_eq!(ran.at("/error/code"), "wrong_state", "{line}");
+        assert_eq!(ran.at("/error/intent_revision"), 1, "{line}");
+    }
+    world.run("verify").exits(0);
 }

@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::output::{Format, LedgerShown, Recorded};
 use super::passwd::this_user;
 use super::problem::{Problem, ProblemContext};
-use crate::actuator::host;
+use crate::actuator::host::{self, Deadline};
 use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::left::Left;
 use crate::domain::scale::provenance::{Claim, Provenance};
@@ -145,6 +145,8 @@ pub(crate) struct App {
     pub(crate) line: Vec<String>,
     /// The wish of the line, as `plan` and `policy test` take it.
     pub(crate) wish: Option<String>,
+    /// Until when the line may wait for anything; none where it has not said.
+    deadline: Option<Deadline>,
     session: Option<Session>,
 }
 
@@ -155,7 +157,7 @@ impl App {
         verb: Vec<String>,
         line: Vec<String>,
     ) -> Self {
-        Self { globals, environment, verb, line, wish: None, session: None }
+        Self { globals, environment, verb, line, wish: None, deadline: None, session: None }
     }
 
     /// The clock; a test may set it.
@@ -243,14 +245,25 @@ impl App {
         })
     }
 
+    /// Lets nothing that is waited for from now on outlast the time that the line has.
+    pub(crate) fn waits_at_most(&mut self, timeout: DurationMs) {
+        self.deadline = Some(Deadline::after(timeout));
+    }
+
     /// The open ledger and what belongs to it.
     pub(crate) fn session(&mut self) -> Result<&mut Session, Fault> {
         if self.session.is_none() {
             let chosen = self.chosen()?;
-            let options = OpenOptions { lock_timeout: self.globals.lock_timeout };
+            let options = OpenOptions {
+                lock_timeout: self.globals.lock_timeout,
+                answer_within: self.deadline.map(Deadline::remaining),
+            };
             let ledger = Ledger::open(&chosen.location, options)?;
             let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);
             session.tell_of_locks(self.globals.lock_timeout, super::output::say_while_waiting);
+            if let Some(deadline) = self.deadline {
+                session.wait_no_longer_than(deadline);
+            }
             note_clear_text(&mut session, &chosen.location);
             self.session = Some(session);
         }
@@ -270,7 +283,7 @@ impl App {
         let options = CreateOptions {
             ledger_id: mint("led-")?,
             command_id: Session::command_id()?,
-            open: OpenOptions { lock_timeout: self.globals.lock_timeout },
+            open: OpenOptions { lock_timeout: self.globals.lock_timeout, ..OpenOptions::default() },
             group,
         };
         let place = self.place()?;

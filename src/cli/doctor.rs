@@ -30,7 +30,7 @@ struct DoctorArgs {}
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let DoctorArgs {} = DoctorArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     let chosen = app.chosen()?;
-    let open = OpenOptions { lock_timeout: app.globals.lock_timeout };
+    let open = OpenOptions { lock_timeout: app.globals.lock_timeout, ..OpenOptions::default() };
     let mut checks = vec![Check::ok("chosen", format!("{}, {}", chosen.shown, chosen.why))];
     checks.extend(settings(app));
     checks.extend(doctor::place(&chosen.location, open));

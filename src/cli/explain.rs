@@ -48,7 +48,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         return plan::of_plain_wish(app, &args.what, args.wish, None);
     }
     let key = match app.key(&args.what) {
-        Ok(key) if app.session()?.knows(&key)? => key,
+        Ok(key) if app.session()?.recorded_under(&key)?.is_some() => key,
         // A service stands for its newest intent.
         Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
             Ok(newest) => newest,

@@ -13,7 +13,7 @@ use crate::domain::id::{CommandId, ServiceName};
 use crate::domain::near::nearest;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
+use crate::ledger::{EventFilter, Order, Sought, StoredEvent, Stream};
 
 mod seldom;
 
@@ -165,7 +165,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let mut events = find(app)?;
     // Nothing of a command is no news while its COMMIT may still run.
     let is_asked_of_one = args.command.is_some() && events.is_empty();
-    if is_asked_of_one && app.session()?.outwait_writers()? {
+    if is_asked_of_one && app.session()?.outwait(Sought::Anything)? {
         events = find(app)?;
     }
     if args.after == 0 {

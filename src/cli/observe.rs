@@ -36,6 +36,9 @@ struct ObserveArgs {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ObserveArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     super::install_signals()?;
+    if args.wait {
+        app.waits_at_most(args.timeout);
+    }
     let key = args.key.resolve(app)?;
     let session = app.session()?;
     let report = if args.wait {

@@ -16,7 +16,7 @@ use crate::actuator::host::Deadline;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::DurationMs;
 use crate::ops::recover::Replayed;
-use crate::ops::replay::{as_it_stands, next_step, replay, replay_until, unfinished};
+use crate::ops::replay::{as_it_stands, confirm, next_step, replay, replay_until, unfinished};
 use crate::ops::report::Effect;
 use crate::ops::{OpError, Turn};
 
@@ -56,6 +56,9 @@ struct ReplayArgs {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ReplayArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     super::install_signals()?;
+    if args.wait {
+        app.waits_at_most(args.timeout);
+    }
     if args.all {
         return all(&args, app, out);
     }
@@ -189,6 +192,7 @@ fn all(args: &ReplayArgs, app: &mut App, out: &mut Out) -> Outcome {
         }
         return Ok(answer_of(all, Recorded::No));
     }
+    confirm(app.session()?)?;
     for execution in found {
         let is_late = deadline.is_some_and(Deadline::is_past);
         let pass = if is_late { Pass::Tells } else { Pass::First };

@@ -105,6 +105,9 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         });
     }
     let wish = wish_of(&args.wish)?;
+    if !args.no_wait {
+        app.waits_at_most(args.timeout);
+    }
     app.wish = Some(args.wish.clone());
     let wished = args.put.wished(&wish, app, |app, put| glass::broken(&args, put, app, out))?;
     let request = ScaleRequest {

@@ -77,8 +77,7 @@ impl Ledger {
         options: &CreateOptions,
     ) -> Result<(), LedgerError> {
         let reach = Reach::registry();
-        let engine =
-            postgres::PostgresEngine::create(address, options.open.lock_timeout, &reach.locks())?;
+        let engine = postgres::PostgresEngine::create(address, options.open, &reach.locks())?;
         let mut ledger = Self::new(Box::new(engine), options, "postgres", address.shown().into());
         let command_id = options.command_id.clone();
         let read = ReadTxn { ledger: &mut ledger, open: true };

@@ -46,6 +46,7 @@ mod write;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use columns::StoredEvent;
 pub use create::CreateOptions;
@@ -56,7 +57,7 @@ pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
 pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
-pub use waiting::WhileLocked;
+pub use waiting::{Sought, WhileLocked};
 pub use write::{Committed, WriteTxn};
 
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
@@ -94,11 +95,13 @@ impl Location {
 pub struct OpenOptions {
     /// How long to wait for another writer.
     pub lock_timeout: DurationMs,
+    /// How long to wait for a server, where its usual patience is more than the caller has.
+    pub answer_within: Option<Duration>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { lock_timeout: LOCK_TIMEOUT_DEFAULT }
+        Self { lock_timeout: LOCK_TIMEOUT_DEFAULT, answer_within: None }
     }
 }
 
@@ -135,7 +138,7 @@ impl Ledger {
             }
             Location::Server(address) => {
                 // Leaves a transaction open, in which the identity is read.
-                let engine = postgres::PostgresEngine::open(address, options.lock_timeout)?;
+                let engine = postgres::PostgresEngine::open(address, options)?;
                 let version = postgres::schema_version();
                 (Box::new(engine), "postgres", address.shown().into(), version)
             }

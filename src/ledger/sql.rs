@@ -185,14 +185,11 @@ pub(super) trait Engine: Send {
     fn check_may_write(&self) -> Result<(), LedgerError> {
         Ok(())
     }
-    /// Whether a transaction may still be under way whose client is gone.
-    fn outlives_its_clients(&self) -> bool {
-        false
-    }
     /// Waits, outside of a transaction, until nobody holds these locks; `may_wait` as in
-    /// [`Engine::begin_write_ahead`].
-    fn outwait(&self, _locks: &[Lock], _may_wait: MayWait<'_>) -> Result<(), LedgerError> {
-        Ok(())
+    /// [`Engine::begin_write_ahead`]. Answers whether there may be more to see now: no transaction
+    /// outlives its client, unless the engine says otherwise.
+    fn outwait(&self, _locks: &[Lock], _may_wait: MayWait<'_>) -> Result<bool, LedgerError> {
+        Ok(false)
     }
     /// Makes sure, outside of a transaction, that what was read before would survive as what is
     /// acknowledged does. To an engine that shows nothing else it is nothing.

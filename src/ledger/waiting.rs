@@ -8,11 +8,22 @@ use std::time::{Duration, Instant};
 use super::error::LedgerError;
 use super::sql::{Bound, Engine, Lock, MayWait};
 use super::{Ledger, Reach, reach};
-use crate::domain::id::ExecutionKey;
+use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
 
 /// Asked again and again while another writer is waited for, with how long so far.
 pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
+
+/// What was looked for and not found, which somebody may be recording.
+#[derive(Debug, Clone, Copy)]
+pub enum Sought<'a> {
+    /// One of these keys.
+    Keys(&'a [ExecutionKey]),
+    /// A wish of a service, by its number.
+    WishOf(&'a ServiceName),
+    /// Anything at all.
+    Anything,
+}
 
 /// How to wait for another writer, where the caller looks after it.
 pub(super) struct Patience {
@@ -24,8 +35,8 @@ pub(super) struct Patience {
 const LOCK_SLICE: DurationMs = DurationMs::from_millis(100);
 
 impl Ledger {
-    /// Waits for no answer of a server, but for one of a COMMIT, beyond so long from now; none
-    /// waits as long as usual again. A file answers at once, and is waited for by its lock timeout.
+    /// Waits for no answer of a server beyond so long from now, or not far; none waits as long as
+    /// usual again. A file answers at once, and is waited for by its lock timeout.
     pub fn answer_within(&self, left: Option<Duration>) {
         self.engine.answer_within(left);
     }
@@ -35,24 +46,20 @@ impl Ledger {
         self.patience = Some(Patience { lock_timeout, ask });
     }
 
-    /// Waits for whoever may be recording a key that was not found. On a server the COMMIT of a
-    /// process that is gone may still be under way, and until it has ended nobody can say that
-    /// there is no such key. Answers whether it is worth looking again.
-    pub fn outwait_writers_of(&mut self, key: &ExecutionKey) -> Result<bool, LedgerError> {
-        self.outwait(&[reach::of_key(key)])
-    }
-
-    /// The same for whoever may be recording anything at all.
-    pub fn outwait_writers(&mut self) -> Result<bool, LedgerError> {
-        self.outwait(&Reach::everything().locks())
-    }
-
-    fn outwait(&mut self, locks: &[Lock]) -> Result<bool, LedgerError> {
-        if !self.engine.outlives_its_clients() {
-            return Ok(false);
-        }
-        self.waiting(|engine, may_wait| engine.outwait(locks, may_wait))?;
-        Ok(true)
+    /// Waits for whoever may be recording what was not found. On a server the COMMIT of a process
+    /// that is gone may still be under way, and until it has ended nobody can say that it is not
+    /// there. Answers whether it is worth looking again.
+    pub fn outwait(&mut self, sought: Sought<'_>) -> Result<bool, LedgerError> {
+        let locks = match sought {
+            Sought::Keys(keys) => {
+                let mut locks: Vec<Lock> = keys.iter().map(reach::of_key).collect();
+                locks.sort();
+                locks
+            }
+            Sought::WishOf(service) => Reach::service(service).locks(),
+            Sought::Anything => Reach::everything().locks(),
+        };
+        self.waiting(|engine, may_wait| engine.outwait(&locks, may_wait))
     }
 
     pub(super) fn begin_write(
@@ -65,10 +72,10 @@ impl Ledger {
 
     /// Waits for locks as long as whoever looks after waits goes on with it.
     #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
-    fn waiting(
+    fn waiting<T>(
         &mut self,
-        take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<(), LedgerError>,
-    ) -> Result<(), LedgerError> {
+        take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
             return take(self.engine.as_ref(), &mut || ControlFlow::Continue(()));
         };

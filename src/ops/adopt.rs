@@ -1,6 +1,7 @@
 //! `adopt`: what runs becomes what is wished, by a reading, and nobody is called.
 
 use super::error::OpError;
+use super::intent_put::elsewhere;
 use super::read::{READING_TRIES, overtaken};
 use super::report::Report;
 use super::session::Session;
@@ -36,7 +37,8 @@ pub fn adopt(
                 began_after_serial,
                 reason: reason.clone(),
                 supersede,
-                key_elsewhere: elsewhere(found, read, key)?,
+                key_elsewhere: elsewhere(found, read, key)?
+                    .map(|it| (it.intent.service.clone(), it.revision())),
                 id_owner: id_owner(found, read, service, &reading, key)?,
             };
             Ok(Command::Authority(Box::new(AuthorityCommand::Adopt(ask))))
@@ -46,20 +48,6 @@ pub fn adopt(
         }
     }
     Err(overtaken(service))
-}
-
-type Elsewhere = Option<(ServiceName, crate::domain::id::IntentRevision)>;
-
-fn elsewhere(
-    state: &ServiceState,
-    read: &ReadTxn<'_>,
-    key: &ExecutionKey,
-) -> Result<Elsewhere, OpError> {
-    if state.executions.contains_key(key) {
-        return Ok(None);
-    }
-    let other = read.find_execution(key)?;
-    Ok(other.map(|other| (other.intent.service.clone(), other.revision())))
 }
 
 fn id_owner(

@@ -29,7 +29,7 @@ pub fn backup(
         });
     }
     let command_id = Session::command_id()?;
-    let open = OpenOptions { lock_timeout };
+    let open = OpenOptions { lock_timeout, ..OpenOptions::default() };
     let order = BackupOrder { to, force, command_id, open };
     Ok(life::backup(&mut session.ledger, &order)?)
 }

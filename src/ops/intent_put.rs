@@ -5,8 +5,9 @@ use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
 use super::transition::{Deciding, decide_in};
-use crate::domain::id::{ExecutionKey, ServiceName};
+use crate::domain::id::ExecutionKey;
 use crate::domain::scale::command::{Command, PutIntent};
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::identity::intended_identity;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::state::ServiceState;
@@ -57,6 +58,18 @@ pub(super) fn put_under(
     Report::of(transition, &key)
 }
 
+/// What is recorded under a key that is none of this service; none where nothing is.
+pub(super) fn elsewhere(
+    state: &ServiceState,
+    read: &ReadTxn<'_>,
+    key: &ExecutionKey,
+) -> Result<Option<Execution>, OpError> {
+    if state.executions.contains_key(key) {
+        return Ok(None);
+    }
+    Ok(read.find_execution(key)?)
+}
+
 /// What a put must know about the rest of the ledger: whose the key is, and whose the id.
 pub(crate) fn with_ledger_facts(
     mut put: PutIntent,
@@ -64,11 +77,10 @@ pub(crate) fn with_ledger_facts(
     read: &ReadTxn<'_>,
 ) -> Result<PutIntent, OpError> {
     let key = put.key().clone();
-    if !state.executions.contains_key(&key)
-        && let Some(other) = read.find_execution(&key)?
-    {
-        let service: ServiceName = other.intent.service.clone();
-        put.key_elsewhere = Some((service, other.revision()));
+    put.key_elsewhere =
+        elsewhere(state, read, &key)?.map(|it| (it.intent.service.clone(), it.revision()));
+    if let Some(undone) = &put.rolls_back {
+        put.rolls_back_elsewhere = elsewhere(state, read, undone)?.map(Box::new);
     }
     if let Some((id, revision)) = intended_identity(state, &put) {
         let registration = state.head.registration.as_ref();

@@ -36,7 +36,7 @@ pub struct Copied {
 
 /// Moves the ledger. The same line again goes on where it was left.
 pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, OpError> {
-    let open = OpenOptions { lock_timeout: order.lock_timeout };
+    let open = OpenOptions { lock_timeout: order.lock_timeout, ..OpenOptions::default() };
     let (standing, incarnation) = session.ledger.read()?.standing()?;
     // In full: a name may lead elsewhere by now, and so may an address that leaves things open.
     let place = order.to.place();

@@ -16,7 +16,7 @@ use crate::actuator::locks;
 use crate::actuator::signals;
 use crate::domain::id::ExecutionKey;
 use crate::domain::time::DurationMs;
-use crate::ledger::{Ledger, LedgerError, Reach, WriteTxn};
+use crate::ledger::{Ledger, LedgerError, Reach, Sought, WriteTxn};
 
 /// After how long it is said what is waited for.
 const SAY_AFTER: DurationMs = DurationMs::from_secs(2);
@@ -67,9 +67,29 @@ impl Session {
     }
 
     /// Lets no wait for the ledger outlast the time that the caller has for all of it.
-    pub(super) fn wait_no_longer_than(&self, deadline: Deadline) {
+    pub fn wait_no_longer_than(&self, deadline: Deadline) {
         self.lock_wait.deadline.set(Some(deadline));
         self.ledger.answer_within(Some(deadline.remaining()));
+    }
+
+    /// What `find` finds; where it finds nothing, what it finds once whoever may be recording it
+    /// has ended.
+    pub(super) fn sought<T>(
+        &mut self,
+        sought: Sought<'_>,
+        find: impl Fn(&mut Self) -> Result<Option<T>, OpError>,
+    ) -> Result<Option<T>, OpError> {
+        match find(self)? {
+            None if self.outwait(sought)? => find(self),
+            found => Ok(found),
+        }
+    }
+
+    /// Waits for whoever may be recording what was not found. Answers whether it is worth looking
+    /// again.
+    pub fn outwait(&mut self, sought: Sought<'_>) -> Result<bool, OpError> {
+        let waited = self.ledger.outwait(sought);
+        waited.map_err(|error| ended_by_signal(error, self.lock_wait.must_go_on.get()))
     }
 
     /// Until when the caller waits for anything, where that is bounded.

@@ -13,16 +13,10 @@ use crate::domain::scale::state::ServiceHead;
 use crate::domain::scale::tick::Evaluation;
 use crate::domain::time::Timestamp;
 use crate::ledger::{
-    Depth, EventFilter, ExecutionFilter, Head, Order, StoredEvent, Stream, Verification,
+    Depth, EventFilter, ExecutionFilter, Head, Order, Sought, StoredEvent, Stream, Verification,
 };
 
 impl Session {
-    /// Waits for every write under way, for whoever has found nothing and would say so. Answers
-    /// whether it is worth looking again.
-    pub fn outwait_writers(&mut self) -> Result<bool, OpError> {
-        Ok(self.ledger.outwait_writers()?)
-    }
-
     /// Every service that was registered, by name.
     pub fn heads(&mut self) -> Result<Vec<(ServiceName, ServiceHead)>, OpError> {
         Ok(self.ledger.read()?.service_heads()?)
@@ -76,7 +70,8 @@ impl Session {
 
     /// What is recorded under a key; none where nothing is.
     pub fn recorded_under(&mut self, key: &ExecutionKey) -> Result<Option<Execution>, OpError> {
-        Ok(self.ledger.read()?.find_execution(key)?)
+        let sought = Sought::Keys(std::slice::from_ref(key));
+        self.sought(sought, |session| Ok(session.ledger.read()?.find_execution(key)?))
     }
 
     /// The key of the wish of a service that has this number; none where there is none.
@@ -85,7 +80,8 @@ impl Session {
         service: &ServiceName,
         revision: IntentRevision,
     ) -> Result<Option<ExecutionKey>, OpError> {
-        Ok(self.ledger.read()?.key_at(service, revision)?)
+        let sought = Sought::WishOf(service);
+        self.sought(sought, |session| Ok(session.ledger.read()?.key_at(service, revision)?))
     }
 
     /// The wishes that a filter names, the newest first.

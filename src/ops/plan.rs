@@ -51,8 +51,11 @@ pub fn plan(
     session.refuse_unwritable()?;
     let Wished { put, breaking, again } = wished;
     let (key, service) = (put.key().clone(), put.service.clone());
-    let read = session.ledger.read()?;
     let keys: Vec<_> = std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
+    for key in &keys {
+        session.recorded_under(key)?;
+    }
+    let read = session.ledger.read()?;
     let mut state = read.service_state(&service, &keys)?;
     let put = with_ledger_facts(put, &state, &read)?;
     drop(read);

@@ -12,7 +12,7 @@ use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::service::OnUnknown;
 use crate::domain::time::{DurationMs, Timestamp};
-use crate::ledger::ExecutionFilter;
+use crate::ledger::{ExecutionFilter, Sought};
 
 /// How long to wait at most before looking at the ledger and the call again: what is waited for may
 /// end early.
@@ -26,8 +26,8 @@ const ASK_MAX: DurationMs = DurationMs::from_secs(30);
 const NOT_STARTED: &str = "it has not started, and replay starts no wish";
 
 /// The keys of everything that is under way, the oldest first. That nothing is under way is said
-/// only where no write is under way either, and of what would survive: on a server the COMMIT of a
-/// process that is gone may still run. Until `deadline` is what the caller has for all of it.
+/// only where no write is under way either: on a server the COMMIT of a process that is gone may
+/// still run. Until `deadline` is what the caller has for all of it.
 pub fn unfinished(
     session: &mut Session,
     deadline: Option<Deadline>,
@@ -35,13 +35,18 @@ pub fn unfinished(
     if let Some(deadline) = deadline {
         session.wait_no_longer_than(deadline);
     }
-    session.outwait_writers()?;
-    session.ledger.confirm()?;
+    session.outwait(Sought::Anything)?;
     let filter = ExecutionFilter { service: None, unfinished: true, limit: None };
     let mut found = session.ledger.read()?.executions(&filter)?;
     found.retain(|execution| !matches!(execution.phase, Phase::Accepted | Phase::Proposed { .. }));
     found.reverse();
     Ok(found)
+}
+
+/// Makes sure that what was found is there for good, before anything is done upon it: what is seen
+/// of a server whose standby is away would be gone with it.
+pub fn confirm(session: &mut Session) -> Result<(), OpError> {
+    Ok(session.ledger.confirm()?)
 }
 
 /// Replays one key. An accepted intent stays as it is; one that waits says for whom.

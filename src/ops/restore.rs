@@ -69,7 +69,7 @@ pub fn restore(
     by: Provenance,
     place: Place,
 ) -> Result<Report, OpError> {
-    let open = OpenOptions { lock_timeout: order.lock_timeout };
+    let open = OpenOptions { lock_timeout: order.lock_timeout, ..OpenOptions::default() };
     let aside = order.replace.then(|| ending(clock.now()));
     let (restoring, ledger) = Restoring::begin(&RestoreOrder {
         from: order.from,

@@ -23,7 +23,7 @@ use crate::domain::scale::service::RegisteredActuator;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::life::Standing;
-use crate::ledger::{Ledger, LedgerError, LedgerIdentity, ReadTxn};
+use crate::ledger::{Ledger, LedgerError, LedgerIdentity, ReadTxn, Sought};
 use crate::policy::CheckedPolicy;
 
 /// From so much on it is said that the clock of this host is not the ledger's.
@@ -182,8 +182,8 @@ impl Session {
         }
     }
 
-    /// Whether a wish is recorded under a key.
-    pub fn knows(&mut self, key: &ExecutionKey) -> Result<bool, OpError> {
+    /// Whether a wish is recorded under a key now.
+    pub(super) fn knows(&mut self, key: &ExecutionKey) -> Result<bool, OpError> {
         Ok(self.ledger.read()?.find_execution(key)?.is_some())
     }
 
@@ -199,11 +199,8 @@ impl Session {
 
     /// The execution of a key, and its service's state with it.
     pub fn load(&mut self, key: &ExecutionKey) -> Result<(ServiceState, Execution), OpError> {
-        if let Some(found) = self.find(key)? {
-            return Ok(found);
-        }
-        let again = self.ledger.outwait_writers_of(key)?;
-        let found = if again { self.find(key)? } else { None };
+        let sought = Sought::Keys(std::slice::from_ref(key));
+        let found = self.sought(sought, |session| session.find(key))?;
         found.ok_or_else(|| Rejection::NoSuchKey { key: key.to_string() }.into())
     }
 

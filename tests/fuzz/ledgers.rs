@@ -75,7 +75,7 @@ struct Sound {
 }
 
 fn open(folder: &Path) -> Result<Ledger, LedgerError> {
-    let options = OpenOptions { lock_timeout: DurationMs::from_secs(30) };
+    let options = OpenOptions { lock_timeout: DurationMs::from_secs(30), ..OpenOptions::default() };
     Ledger::open(&Location::File(folder.join("ledger.db")), options)
 }
 

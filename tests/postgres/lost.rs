@@ -170,7 +170,21 @@ fn a_key_whose_commit_still_runs_is_not_said_to_be_missing() {
     put.wait().expect("it is ours");
     // Nor is nothing said to be under way, or of the command.
     let command = "log --command cmd-00000000000000000000000000000001";
-    for line in ["replay k1", "intent show k1", "observe k1", "replay --all", command] {
+    let plan = "plan web=2 --reason r";
+    let undo = format!("{plan} --rolls-back k1");
+    let keyed = format!("{plan} --key k1");
+    for line in [
+        "replay k1",
+        "intent show k1",
+        "observe k1",
+        "replay --all",
+        "explain k1",
+        "intent show web@1",
+        "actuate web@1",
+        &keyed,
+        &undo,
+        command,
+    ] {
         let ran = world.json(&format!("{line} --lock-timeout 300ms")).exits(20);
         assert_eq!(ran.at("/error/code"), "ledger_busy", "{line}");
     }
@@ -180,6 +194,33 @@ fn a_key_whose_commit_still_runs_is_not_said_to_be_missing() {
     world.run("replay k2").exits(24);
     let ran = world.json(command).exits(0);
     assert_eq!(ran.at("/warnings/0/code"), "nothing_recorded");
+    world.run("verify").exits(0);
+}
+
+/// Nor for a COMMIT that waits for a standby, nor for a server that is stopped before it answers
+/// anything. Nobody knows then, and the key is found out about later.
+#[test]
+fn a_server_that_answers_nothing_keeps_nobody_beyond_their_time() {
+    let server = Cluster::start(&[]);
+    let world = alone(&server);
+    let line = "scale web=2 --key k9 --reason r --timeout 1s";
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    let began = std::time::Instant::now();
+    let ran = world.json(line).exits(16);
+    assert_eq!(ran.at("/error/code"), "commit_unknown");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    server.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    world.run(&line.replace("1s", "20s")).exits(0);
+    let signal = |it| rustix::process::kill_process(server.pid(), it).expect("it is ours");
+    signal(rustix::process::Signal::STOP);
+    let began = std::time::Instant::now();
+    let ran = world.json(line);
+    let took = began.elapsed();
+    signal(rustix::process::Signal::CONT);
+    assert_eq!(ran.exits(20).at("/error/code"), "ledger_unreachable");
+    assert!(took < Duration::from_secs(8), "{took:?}");
     world.run("verify").exits(0);
 }
 

@@ -140,7 +140,7 @@ fn named(line: &ScaleArgs, put: &PutIntent, app: &mut App) -> Result<Option<Glas
 /// Whether the key that the caller has named is known.
 fn is_known(key: Option<&ExecutionKey>, app: &mut App) -> Result<bool, Fault> {
     match key {
-        Some(key) => Ok(app.session()?.knows(key)?),
+        Some(key) => Ok(app.session()?.recorded_under(key)?.is_some()),
         None => Ok(false),
     }
 }
@@ -160,7 +160,7 @@ fn under(
     app: &mut App,
 ) -> Result<Glazed, Fault> {
     // A wish that is recorded already has taken its step.
-    if !app.session()?.knows(put.key())?
+    if app.session()?.recorded_under(put.key())?.is_none()
         && let Err(OtherStep { confirmed, actual }) = check_step(head, &id, &put)
     {
         let mut line = app.problem_context().line;

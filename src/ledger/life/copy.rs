@@ -110,12 +110,12 @@ impl Move {
         let path = PathBuf::from(address.shown());
         let ours = source.identity().clone();
         let is_handed_over = handed_over(&source.read()?)?.is_some();
-        let engine = match postgres::PostgresEngine::open(address, open.lock_timeout) {
+        let engine = match postgres::PostgresEngine::open(address, open) {
             Ok(engine) => engine,
             Err(LedgerError::Missing { .. }) if is_handed_over => return Err(gone(source, &path)),
             Err(LedgerError::Missing { .. }) => {
                 let locks = Reach::everything().locks();
-                let engine = postgres::PostgresEngine::create(address, open.lock_timeout, &locks)?;
+                let engine = postgres::PostgresEngine::create(address, open, &locks)?;
                 // Tables without an identity: nobody can use them, and the same line goes on.
                 engine.commit().map_err(crate::ledger::sql::CommitError::into_problem)?;
                 // What a transaction was told of the schema ends with it.

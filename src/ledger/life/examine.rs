@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Standing;
-use crate::domain::time::DurationMs;
 use crate::ledger::error::LedgerError;
 use crate::ledger::{Ledger, Location, OpenOptions, ServerAddress, postgres, sqlite};
 
@@ -85,7 +84,7 @@ impl Check {
 pub fn place(location: &Location, open: OpenOptions) -> Vec<Check> {
     match location {
         Location::File(path) => file_checks(path),
-        Location::Server(address) => server_checks(address, open.lock_timeout),
+        Location::Server(address) => server_checks(address, open),
     }
 }
 
@@ -187,14 +186,14 @@ fn side_files(path: &Path, owner: u32, group: Option<u32>) -> Vec<Check> {
     checks
 }
 
-fn server_checks(address: &ServerAddress, lock_timeout: DurationMs) -> Vec<Check> {
+fn server_checks(address: &ServerAddress, open: OpenOptions) -> Vec<Check> {
     let mut checks = vec![Check::when(
         !address.is_in_clear(),
         "tls",
         if address.is_in_clear() { "none, over a network" } else { "as it should be" }.to_owned(),
         "take sslmode=disable out of the address",
     )];
-    match postgres::PostgresEngine::examine(address, lock_timeout) {
+    match postgres::PostgresEngine::examine(address, open) {
         Err(error) => checks.push(Check::fail("server", error.to_string(), "reach the server")),
         Ok(settings) => {
             for setting in settings {

@@ -61,8 +61,7 @@ impl Ledger {
             }
             Location::Server(address) => {
                 let locks = Reach::everything().locks();
-                let from =
-                    postgres::PostgresEngine::bring_up(address, options.lock_timeout, &locks)?;
+                let from = postgres::PostgresEngine::bring_up(address, options, &locks)?;
                 Ok(Migrated { from, to: postgres::schema_version() })
             }
         }

@@ -21,6 +21,7 @@ use super::address::ServerAddress;
 use super::problem;
 use crate::crash;
 use crate::domain::time::DurationMs;
+use crate::ledger::OpenOptions;
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{CommitError, MayWait};
 
@@ -97,7 +98,7 @@ async fn sliced<T>(answer: impl Future<Output = T>, may_wait: MayWait<'_>) -> Op
 impl Server {
     pub(super) fn connect(
         address: ServerAddress,
-        lock_timeout: DurationMs,
+        options: OpenOptions,
     ) -> Result<Self, LedgerError> {
         let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = built.map_err(|error| LedgerError::Failed {
@@ -106,8 +107,9 @@ impl Server {
             problem: error.to_string(),
         })?;
         let (link, is_aborted) = (RefCell::new(None), Cell::new(false));
-        let end = Cell::new(None);
+        let (lock_timeout, end) = (options.lock_timeout, Cell::new(None));
         let server = Self { address, lock_timeout, runtime, link, end, is_aborted };
+        server.answer_within(options.answer_within);
         server.reconnect()?;
         Ok(server)
     }
@@ -138,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Waits for no answer, but for one of a COMMIT, beyond so long from now.
+    /// Waits for no answer beyond so long from now, or not far.
     pub(super) fn answer_within(&self, left: Option<Duration>) {
         self.end.set(left.and_then(|left| now().checked_add(left)));
     }
@@ -201,16 +203,7 @@ impl Server {
         may_wait: MayWait<'_>,
         question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LedgerError> {
-        self.ask_within(self.in_time(self.patience()), doing, may_wait, question)
-    }
-
-    fn ask_within<T>(
-        &self,
-        patience: Duration,
-        doing: &'static str,
-        may_wait: MayWait<'_>,
-        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, LedgerError> {
+        let patience = self.in_time(self.patience());
         let link = self.link.borrow();
         let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
             return Err(self.unreachable(doing, "the connection was lost"));
@@ -268,7 +261,8 @@ impl Server {
     }
 
     /// Commits. A warning means that something was not as it should be: after *canceling wait for
-    /// synchronous replication* the write is there, and may be gone after a fail-over.
+    /// synchronous replication* the write is there, and may be gone after a fail-over. Whoever has
+    /// no time left is told that nobody knows yet; the server goes on with it.
     pub(super) fn commit(&self) -> Result<(), CommitError> {
         let warnings = self.link.borrow().as_ref().map(|link| Arc::clone(&link.warnings));
         let warnings = warnings.unwrap_or_default();
@@ -281,7 +275,7 @@ impl Server {
         }
         let commit = async |client: &Client| client.batch_execute("COMMIT").await;
         let go_on = &mut || ControlFlow::Continue(());
-        match self.ask_within(self.patience(), "commit to", go_on, commit) {
+        match self.ask_while("commit to", go_on, commit) {
             Ok(()) => lock().pop().map_or(Ok(()), |problem| {
                 let (doing, path) = ("commit to", self.path());
                 Err(CommitError::Unknown(LedgerError::Failed { doing, path, problem }))

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{PostgresEngine, ServerAddress};
 use crate::crash::{self, CrashPoint};
-use crate::domain::time::DurationMs;
+use crate::ledger::OpenOptions;
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{CommitError, Engine as _, Lock, Statement, Value};
 
@@ -102,10 +102,10 @@ impl PostgresEngine {
     /// open for the first event: all of it is there, or nothing.
     pub(in crate::ledger) fn create(
         address: &ServerAddress,
-        lock_timeout: DurationMs,
+        options: OpenOptions,
         locks: &[Lock],
     ) -> Result<Self, LedgerError> {
-        let engine = Self::connect(address, lock_timeout)?;
+        let engine = Self::connect(address, options)?;
         engine.begin_write(locks)?;
         if engine.check_server()? {
             return Err(LedgerError::Exists { path: engine.server.path() });
@@ -148,10 +148,10 @@ impl PostgresEngine {
     /// was.
     pub(in crate::ledger) fn bring_up(
         address: &ServerAddress,
-        lock_timeout: DurationMs,
+        options: OpenOptions,
         locks: &[Lock],
     ) -> Result<i64, LedgerError> {
-        let engine = Self::connect(address, lock_timeout)?;
+        let engine = Self::connect(address, options)?;
         engine.begin_write(locks)?;
         if !engine.check_server()? {
             return Err(engine.server.missing());
@@ -174,9 +174,9 @@ impl PostgresEngine {
     /// Looks at a server, whatever it is like.
     pub(in crate::ledger) fn examine(
         address: &ServerAddress,
-        lock_timeout: DurationMs,
+        options: OpenOptions,
     ) -> Result<Vec<Setting>, LedgerError> {
-        let engine = Self::connect(address, lock_timeout)?;
+        let engine = Self::connect(address, options)?;
         engine.begin_read()?;
         let mut settings = Vec::new();
         engine.each(EXAMINE, &[], &mut |row| {

@@ -26,7 +26,8 @@ pub use address::{AddressError, ServerAddress, Surroundings};
 
 use super::error::LedgerError;
 use super::sql::{Bound, CommitError, Engine, Lock, MayWait, Row, RowFlow, Statement, Value};
-use crate::domain::time::{DurationMs, Timestamp};
+use crate::domain::time::Timestamp;
+use crate::ledger::OpenOptions;
 use ahead::{AT_ONCE_MAX, Ahead, typed};
 use connection::Server;
 pub(super) use life::schema_version;
@@ -95,11 +96,8 @@ pub(super) struct PostgresEngine {
 impl PostgresEngine {
     /// Connects, and checks that the server keeps what it says to keep. The transaction in which
     /// that was read is left open.
-    pub(super) fn open(
-        address: &ServerAddress,
-        lock_timeout: DurationMs,
-    ) -> Result<Self, LedgerError> {
-        let engine = Self::connect(address, lock_timeout)?;
+    pub(super) fn open(address: &ServerAddress, options: OpenOptions) -> Result<Self, LedgerError> {
+        let engine = Self::connect(address, options)?;
         engine.begin_read()?;
         if !engine.check_server()? {
             return Err(engine.server.missing());
@@ -108,8 +106,8 @@ impl PostgresEngine {
         Ok(engine)
     }
 
-    fn connect(address: &ServerAddress, lock_timeout: DurationMs) -> Result<Self, LedgerError> {
-        let server = Server::connect(address.clone(), lock_timeout)?;
+    fn connect(address: &ServerAddress, options: OpenOptions) -> Result<Self, LedgerError> {
+        let server = Server::connect(address.clone(), options)?;
         Ok(Self {
             server,
             now: Cell::new(None),
@@ -262,15 +260,11 @@ impl Engine for PostgresEngine {
         self.refuse_unwritable()
     }
 
-    fn outlives_its_clients(&self) -> bool {
-        true
-    }
-
     /// What is read in the same transaction is as of before the locks; nothing is.
-    fn outwait(&self, locks: &[Lock], may_wait: MayWait<'_>) -> Result<(), LedgerError> {
+    fn outwait(&self, locks: &[Lock], may_wait: MayWait<'_>) -> Result<bool, LedgerError> {
         self.begin(BEGIN_READ, locks, &[], may_wait)?;
         self.server.rollback();
-        Ok(())
+        Ok(true)
     }
 
     /// A row whose COMMIT was broken off while it waited for a standby is there for everybody, and

@@ -223,7 +223,8 @@ fn a_locked_ledger_is_busy_after_the_timeout() {
     let world = World::new();
     let mut holder = world.open();
     let txn = holder.write(id("command-1"), Reach::registry()).expect("writes");
-    let options = OpenOptions { lock_timeout: DurationMs::from_millis(40) };
+    let options =
+        OpenOptions { lock_timeout: DurationMs::from_millis(40), ..OpenOptions::default() };
     let location = Location::File(world.path.clone());
     let mut waiter = Ledger::open(&location, options).expect("reading is never locked out");
     drop(waiter.read().expect("reads"));

@@ -294,7 +294,7 @@ pub(super) fn create(path: &Path) -> Result<Ledger, LedgerError> {
 }
 
 pub(super) fn open(path: &Path) -> Result<Ledger, LedgerError> {
-    let options = OpenOptions { lock_timeout: DurationMs::from_secs(30) };
+    let options = OpenOptions { lock_timeout: DurationMs::from_secs(30), ..OpenOptions::default() };
     Ledger::open(&Location::File(path.to_owned()), options)
 }
 

@@ -4,6 +4,7 @@ use crate::domain::gateway::Receipt;
 use crate::domain::id::{
     AuthorizationId, ExecutionKey, FenceToken, IntentRevision, LeaseEpoch, Replicas, ServiceName,
 };
+use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::{IntentRecord, Reason, RetryAsked};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -75,6 +76,8 @@ pub struct PutIntent {
     pub receipt: Option<Box<Receipt>>,
     /// The service and revision that the key already names elsewhere in the ledger.
     pub key_elsewhere: Option<(ServiceName, IntentRevision)>,
+    /// The intent that it would undo, where that is another service's.
+    pub rolls_back_elsewhere: Option<Box<Execution>>,
     /// The key that the intent id and revision already name in the ledger.
     pub id_owner: Option<ExecutionKey>,
 }
@@ -99,6 +102,7 @@ impl PutIntent {
             rolls_back: None,
             receipt: None,
             key_elsewhere: None,
+            rolls_back_elsewhere: None,
             id_owner: None,
         }
     }

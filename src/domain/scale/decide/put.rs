@@ -119,10 +119,12 @@ fn undone_by(draft: &Draft<'_>, put: &PutIntent) -> Result<Option<EventBody>, Re
     let Some(key) = &put.rolls_back else {
         return Ok(None);
     };
-    let undone = draft.execution(key)?;
-    let is_foreign = undone.intent.service != put.service;
+    let undone = match &put.rolls_back_elsewhere {
+        Some(foreign) => foreign.as_ref(),
+        None => draft.execution(key)?,
+    };
     match &undone.phase {
-        _ if is_foreign || !undone.is_live() => {
+        _ if put.rolls_back_elsewhere.is_some() || !undone.is_live() => {
             Err(wrong_state(undone, "it is not a live intent of this service"))
         }
         Phase::Failed { .. } => {
