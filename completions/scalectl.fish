@@ -75,8 +75,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l reason -d 'W
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l key -d 'The key that names this wish for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l current-replicas -d 'The count that you believe runs now' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l max-attempts -d 'How many attempts this wish may use, 1 to 8; left out under a known key: as recorded' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l backoff -d 'How long to wait between attempts, up to 1h; left out under a known key: as recorded' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
@@ -122,8 +122,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l reason -d 'Wh
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l key -d 'The key that names this wish for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l current-replicas -d 'The count that you believe runs now' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l max-attempts -d 'How many attempts this wish may use, 1 to 8; left out under a known key: as recorded' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l backoff -d 'How long to wait between attempts, up to 1h; left out under a known key: as recorded' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
@@ -146,8 +146,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l reason -d 
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l key -d 'The key that names this wish for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l current-replicas -d 'The count that you believe runs now' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l max-attempts -d 'How many attempts this wish may use, 1 to 8; left out under a known key: as recorded' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l backoff -d 'How long to wait between attempts, up to 1h; left out under a known key: as recorded' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
@@ -212,8 +212,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l key -d 'The key that names this wish for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l current-replicas -d 'The count that you believe runs now' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l max-attempts -d 'How many attempts this wish may use, 1 to 8; left out under a known key: as recorded' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l backoff -d 'How long to wait between attempts, up to 1h; left out under a known key: as recorded' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
@@ -913,8 +913,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l key -d 'The key that names this wish for ever; minted where none is given' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l expect-revision -d 'The newest intent revision that you know of (0 for none), or latest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l current-replicas -d 'The count that you believe runs now' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l max-attempts -d 'How many attempts this wish may use, 1 to 8' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l backoff -d 'How long to wait between attempts, up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l max-attempts -d 'How many attempts this wish may use, 1 to 8; left out under a known key: as recorded' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l backoff -d 'How long to wait between attempts, up to 1h; left out under a known key: as recorded' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"

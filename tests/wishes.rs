@@ -192,7 +192,7 @@ fn a_reading_that_hangs_keeps_nobody_beyond_their_time() {
     let world = World::with_fake();
     scale(&world, "web=2 --key k1").exits(0);
     // A success that waits for its confirmation.
-    world.run("intent put web --replicas 4 --key k2 --reason r").exits(0);
+    world.run("intent put web --replicas 4 --key k2 --reason r --queue").exits(0);
     world.run("actuate k2").exits(0);
     world.write("fake/on-inspect", "exec sleep 50\n");
     for (line, exit) in [
@@ -228,6 +228,45 @@ fn a_count_that_is_there_hides_no_wrong_rollback() {
     }
 }
 
+/// What a line says to be so is asked also where the count is as wished.
+#[test]
+fn a_count_that_is_there_hides_no_wrong_premise() {
+    let world = World::with_fake();
+    scale(&world, "web=2").exits(0);
+    for (premise, exit, code) in [
+        ("--expect-revision 0", 10, "stale_revision"),
+        ("--expect-revision 1", 0, ""),
+        ("--current-replicas 1", 10, "premise_moved"),
+        ("--current-replicas 2", 0, ""),
+    ] {
+        for verb in ["plan", "scale"] {
+            let ran = world.json(&format!("{verb} web=2 --reason r {premise}")).exits(exit);
+            if exit != 0 {
+                assert_eq!(ran.at("/error/code"), code, "{verb} {premise}");
+            }
+        }
+    }
+    world.run("intent show web@2").exits(24);
+}
+
+/// A failure that a newer wish will end is not tried again, nor waited for.
+#[test]
+fn a_failure_behind_a_queued_wish_is_not_waited_for() {
+    let world = World::with_fake();
+    world.script(&["fail retryable x"]);
+    world
+        .run("intent put web --replicas 3 --key k1 --reason r --max-attempts 3 --backoff 1h")
+        .exits(0);
+    world.run("actuate k1").exits(18);
+    world.run("intent put web --replicas 4 --key k2 --reason r --queue").exits(0);
+    let began = std::time::Instant::now();
+    for line in ["actuate k1", "scale web=3 --key k1 --reason r --max-attempts 3 --backoff 1h"] {
+        let ran = world.json(line).exits(19);
+        assert_eq!(ran.at("/error/code"), "waits_behind", "{line}");
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(30));
+}
+
 /// Another service's wish is there, and is not said to be missing.
 #[test]
 fn what_is_another_services_is_not_rolled_back_and_not_missing() {
@@ -238,7 +277,8 @@ fn what_is_another_services_is_not_rolled_back_and_not_missing() {
     for line in ["scale web=2", "plan web=2", put] {
         let ran = world.json(&format!("{line} --rolls-back k1 --reason r")).exits(10);
         assert_eq!(ran.at("/error/code"), "wrong_state", "{line}");
-        assert_eq!(ran.at("/error/intent_revision"), 1, "{line}");
+        let message = ran.at("/error/message").to_string();
+        assert!(message.contains("api@1"), "{line}: {message}");
     }
     world.run("verify").exits(0);
 }

@@ -282,8 +282,8 @@ error text: `no`, `yes`, `partial` or `unknown`.
 
 *Untouched* is said of this line: it has called nobody, and no earlier call of the same key is
 unknown or half done. Where one is, the exit is 16 or 23 whatever the line itself failed by, and
-`applied` says `unknown` or `partial`; only 2, 11, 12 and 21 are about the line alone. A wish that
-was carried out and then superseded is 10: what holds is the newer one. A wish that waits for its
+`applied` says `unknown` or `partial`; only 2, 11, 12, 21, and 10 where the key names another wish
+already (`key_conflict`), are about the line alone. A wish that was carried out and then superseded is 10: what holds is the newer one. A wish that waits for its
 turn, or that `replay` does not start, is 19 with an untouched target.
 
 `recorded` says whether the ledger changed: an intent, a reading, a setting. The row that keeps a
@@ -298,7 +298,9 @@ known. No other code gets better by repeating alone. After 16 a new key could sc
 `scalectl replay` finds out what became of the old one.
 
 A wait ends with its `--timeout`, and a few seconds later where it is just then asking: an actuator
-has 5 s to answer then, a server 3 s, and what a call came to is recorded all the same.
+has 5 s to answer then, a server 3 s for each question, also for the first connection and for a
+COMMIT (`commit_unknown`, 16, where that has not answered); what a call came to is recorded all the
+same, with the usual patience. A call that the wait has come to is made.
 
 Where the answer itself cannot be written (a full disk behind stdout), the work is done: stderr says
 what was done, with `applied` (`answer_not_written`). A success is then 20 where the target was not

@@ -30,10 +30,10 @@ pub(super) struct WishArgs {
     /// The count that you believe runs now
     #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(super) current_replicas: Option<u64>,
-    /// How many attempts this wish may use, 1 to 8
+    /// How many attempts this wish may use, 1 to 8; left out under a known key: as recorded
     #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(super) max_attempts: Option<u64>,
-    /// How long to wait between attempts, up to 1h
+    /// How long to wait between attempts, up to 1h; left out under a known key: as recorded
     #[arg(long, value_name = "DURATION")]
     pub(super) backoff: Option<DurationMs>,
     /// A fence of the writer's own

@@ -25,8 +25,9 @@ pub(super) fn ends_of(error: &OpError, now: Timestamp) -> Option<Ends> {
         OpError::Ledger(ledger) if ledger.is_busy() => return Some(Ends::At(now)),
         _ => return None,
     };
-    if matches!(rejection, Rejection::WaitsBehind { .. }) {
-        return Some(Ends::WithAnother);
+    if let Rejection::WaitsBehind { revision, behind, .. } = rejection {
+        // A failure behind a newer wish is ended by that one's start: it has no turn to wait for.
+        return (behind < revision).then_some(Ends::WithAnother);
     }
     // Each of the others has come further, and does not read for ever.
     if matches!(rejection, Rejection::FactUnknown { fact: MissingFact::Overtaken { .. }, .. }) {

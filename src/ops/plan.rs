@@ -63,7 +63,7 @@ pub fn plan(
     let mut before = recorded(session, &state, &put, again, &options)?;
     if before.is_none() && state.head.registration.is_some() {
         match session.read_now(state)? {
-            Read::Fresh(fresh) if again.needs_a_change() && is_there(&fresh, &put) => {
+            Read::Fresh(fresh) if again.needs_a_change() && is_there(&fresh, &put, put.premise) => {
                 state = fresh;
                 before = Some(Before::There);
             }

@@ -51,9 +51,15 @@ pub struct Wished {
 }
 
 /// Whether the target, as it was just read and recorded in `state`, is as wished, and nothing under
-/// way says otherwise.
-pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
+/// way says otherwise. `premise` is the line's own: what it has said to be so and is not, the put
+/// refuses.
+pub(super) fn is_there(state: &ServiceState, put: &PutIntent, premise: Premise) -> bool {
     let desired = put.desired();
+    let as_said = match premise {
+        Premise::Latest => true,
+        Premise::Revision(latest) => state.head.latest_revision == latest,
+    };
+    let as_counted = put.expect_count.is_none_or(|count| count == desired);
     let Some(binding) = &state.head.binding else {
         return false;
     };
@@ -65,7 +71,8 @@ pub(super) fn is_there(state: &ServiceState, put: &PutIntent) -> bool {
         registration.mode.record_mode().is_some()
             && (registration.min_replicas..=registration.max_replicas).contains(&desired)
     });
-    counted && wished && quiet && allowed && put.rolls_back.is_none()
+    let agrees = as_said && as_counted && put.rolls_back.is_none();
+    counted && wished && quiet && allowed && agrees
 }
 
 /// Whether who is named may act at all. It is asked before a wish is put: one that nobody of this

@@ -110,6 +110,7 @@ impl Run<'_> {
     /// anything is read: whatever moves after that is a conflict.
     fn put(&mut self, request: Wished) -> Result<Put, OpError> {
         let Wished { mut put, breaking, again } = request;
+        let premise = put.premise;
         if !self.session.is_said_again(&put, again)? {
             let state = self.session.load_service(&put.service)?;
             may_act(&state, self.options.controller.as_ref())?;
@@ -125,17 +126,18 @@ impl Run<'_> {
         let mut first = None;
         loop {
             refuse_after_signal()?;
-            match self.put_once(&put, breaking.as_ref(), again, &mut first) {
+            match self.put_once((&put, premise), breaking.as_ref(), again, &mut first) {
                 Ok(put) => return Ok(put),
                 Err(error) => self.outwait(error)?,
             }
         }
     }
 
-    /// One try, from a reading of its own. `first` is the count of the first.
+    /// One try, from a reading of its own, of a wish and the premise that its line has given.
+    /// `first` is the count of the first.
     fn put_once(
         &mut self,
-        put: &PutIntent,
+        (put, premise): (&PutIntent, Premise),
         breaking: Option<&Breaking>,
         again: Again,
         first: &mut Option<Replicas>,
@@ -150,7 +152,7 @@ impl Run<'_> {
                 let (service, actual) = (put.service.clone(), reading.replicas);
                 return Err(Rejection::PremiseMoved { service, expected, actual }.into());
             }
-            if again.needs_a_change() && is_there(&state, put) {
+            if again.needs_a_change() && is_there(&state, put, premise) {
                 return Ok(Put::There(Box::new(state.head)));
             }
         }

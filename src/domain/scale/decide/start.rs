@@ -36,6 +36,10 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
     if execution.intent.dry_run {
         return Err(Rejection::SimulatedKey { key: start.key.clone() });
     }
+    // Waiting for its time helps nothing where a newer wish goes first.
+    if matches!(execution.phase, Phase::Failed { .. }) && execution.has_budget() {
+        check_turn(draft, execution)?;
+    }
     check_phase(draft, execution)?;
     let overtaken = check_turn(draft, execution)?;
     if is_stale(draft, execution, start) {
