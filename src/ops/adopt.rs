@@ -1,10 +1,10 @@
 //! `adopt`: what runs becomes what is wished, by a reading, and nobody is called.
 
 use super::error::OpError;
-use super::intent_put::elsewhere;
 use super::read::{READING_TRIES, overtaken};
 use super::report::Report;
 use super::session::Session;
+use super::transition::elsewhere;
 use super::wait::refuse_after_signal;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::command::{Adopt, AuthorityCommand, Command};

@@ -16,7 +16,7 @@ use crate::actuator::signals;
 use crate::crash::{self, CrashPoint};
 use crate::domain::id::{CallId, ControllerId, ExecutionKey, LeaseInstanceId};
 use crate::domain::scale::command::{CallEnd, CallPlan, Command, StartAttempt};
-use crate::domain::scale::decide::{Reply, held_to_the_wish, is_partly_applied};
+use crate::domain::scale::decide::{Reply, held_to_the_wish, is_partly_applied, waits_behind};
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::external;
 use crate::domain::scale::observation::{Evidence, Reading};
@@ -245,6 +245,9 @@ impl Session {
         if let Phase::Failed { retry_at } = &execution.phase
             && self.now() < *retry_at
         {
+            if let Some(rejection) = waits_behind(state, execution) {
+                return Err(rejection.into());
+            }
             return Err(Rejection::RetryLater {
                 service: registration.service.clone(),
                 revision: execution.revision(),

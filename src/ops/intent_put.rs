@@ -4,10 +4,9 @@ use super::breaking::Breaking;
 use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
-use super::transition::{Deciding, decide_in};
+use super::transition::{Deciding, decide_in, elsewhere};
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::command::{Command, PutIntent};
-use crate::domain::scale::execution::Execution;
 use crate::domain::scale::identity::intended_identity;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::state::ServiceState;
@@ -56,18 +55,6 @@ pub(super) fn put_under(
         }
     };
     Report::of(transition, &key)
-}
-
-/// What is recorded under a key that is none of this service; none where nothing is.
-pub(super) fn elsewhere(
-    state: &ServiceState,
-    read: &ReadTxn<'_>,
-    key: &ExecutionKey,
-) -> Result<Option<Execution>, OpError> {
-    if state.executions.contains_key(key) {
-        return Ok(None);
-    }
-    Ok(read.find_execution(key)?)
 }
 
 /// What a put must know about the rest of the ledger: whose the key is, and whose the id.

@@ -358,3 +358,15 @@ fn actuator_for(
     let found = read.actuator(name)?;
     Ok(Some(found.ok_or_else(|| Rejection::NoSuchActuator { name: name.to_string() })?))
 }
+
+/// What is recorded under a key that is none of this service; none where nothing is.
+pub(super) fn elsewhere(
+    state: &ServiceState,
+    read: &ReadTxn<'_>,
+    key: &ExecutionKey,
+) -> Result<Option<Execution>, OpError> {
+    if state.executions.contains_key(key) {
+        return Ok(None);
+    }
+    Ok(read.find_execution(key)?)
+}

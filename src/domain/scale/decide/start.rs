@@ -37,8 +37,10 @@ pub(super) fn start(draft: &Draft<'_>, start: &StartAttempt) -> Result<Decision,
         return Err(Rejection::SimulatedKey { key: start.key.clone() });
     }
     // Waiting for its time helps nothing where a newer wish goes first.
-    if matches!(execution.phase, Phase::Failed { .. }) && execution.has_budget() {
-        check_turn(draft, execution)?;
+    if matches!(execution.phase, Phase::Failed { .. })
+        && let Some(rejection) = waits_behind(draft.state, execution)
+    {
+        return Err(rejection);
     }
     check_phase(draft, execution)?;
     let overtaken = check_turn(draft, execution)?;
@@ -137,9 +139,11 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
     }
 }
 
-/// The refusal of an accepted intent that cannot start yet, because another one must end first.
+/// The refusal of an intent that is accepted or failed and cannot start, because another one must
+/// end first.
 pub fn waits_behind(state: &ServiceState, execution: &Execution) -> Option<Rejection> {
-    if !execution.is_live() || !matches!(execution.phase, Phase::Accepted) {
+    let may_start = matches!(execution.phase, Phase::Accepted | Phase::Failed { .. });
+    if !execution.is_live() || !may_start {
         return None;
     }
     let others = state.executions.values().filter(|other| {
