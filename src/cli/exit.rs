@@ -283,8 +283,9 @@ error text: `no`, `yes`, `partial` or `unknown`.
 *Untouched* is said of this line: it has called nobody, and no earlier call of the same key is
 unknown or half done. Where one is, the exit is 16 or 23 whatever the line itself failed by, and
 `applied` says `unknown` or `partial`; only 2, 11, 12, 21, and 10 where the key names another wish
-already (`key_conflict`), are about the line alone. A wish that was carried out and then superseded is 10: what holds is the newer one. A wish that waits for its
-turn, or that `replay` does not start, is 19 with an untouched target.
+already (`key_conflict`), are about the line alone. A wish that was carried out and then superseded
+is 10: what holds is the newer one. A wish that waits for its turn, or that `replay` does not start,
+is 19 with an untouched target.
 
 `recorded` says whether the ledger changed: an intent, a reading, a setting. The row that keeps a
 refusal for whoever looks later does not count.
