@@ -12,6 +12,7 @@ mod journeys;
 mod leave;
 mod policies;
 mod recipe;
+mod settings;
 mod signatures;
 mod upon;
 

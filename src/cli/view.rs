@@ -134,6 +134,9 @@ pub(crate) fn service(head: &ServiceHead) -> Value {
         }
         members.insert("latest_intent_revision".to_owned(), json!(head.latest_revision));
         members.insert("fence_mark".to_owned(), json!(head.mark));
+        if let Some(retired) = &head.authority.retired {
+            members.insert("retired".to_owned(), json!(retired));
+        }
     }
     view
 }
@@ -263,8 +266,10 @@ pub(crate) fn services_table(heads: &[ServiceHead]) -> Table {
         Column::right("REG"),
         Column::left("LABELS").shrinks(),
     ]);
-    for registration in heads.iter().filter_map(|head| head.registration.as_ref()) {
-        table.row(service_row(registration));
+    for head in heads {
+        if let Some(registration) = &head.registration {
+            table.row(service_row(registration, head.authority.retired.is_some()));
+        }
     }
     table
 }
@@ -276,7 +281,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
-fn service_row(registration: &Registration) -> Vec<Cell> {
+fn service_row(registration: &Registration, is_retired: bool) -> Vec<Cell> {
     let terms = &registration.terms;
     let interval = terms.reading_interval_ms;
     let readings = if interval == crate::domain::time::DurationMs::ZERO {
@@ -288,7 +293,7 @@ fn service_row(registration: &Registration) -> Vec<Cell> {
         registration.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![
         Cell::new(&registration.service),
-        Cell::new(registration.mode.as_str()),
+        if is_retired { Cell::new("retired") } else { Cell::new(registration.mode.as_str()) },
         Cell::maybe(super::upon::settled(registration)),
         Cell::new(&registration.writer),
         Cell::new(registration.min_replicas),

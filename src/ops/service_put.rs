@@ -15,6 +15,7 @@ use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
     ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
+use crate::domain::scale::authority::Retirement;
 use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::owners::Owners;
@@ -113,6 +114,8 @@ pub struct Registered {
     pub before: Option<Registration>,
     /// Whether anything changed.
     pub changed: bool,
+    /// The end of the service that this takes back.
+    pub revives: Option<Retirement>,
 }
 
 /// Makes or changes the settings of a service.
@@ -154,6 +157,7 @@ pub fn service_put(
         changed: transition.committed.is_some(),
         head: transition.state.head,
         before: before.registration,
+        revives: before.authority.retired,
     })
 }
 

@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// The same, if it is there now.
-    pub(super) fn find(
+    pub(crate) fn find(
         &mut self,
         key: &ExecutionKey,
     ) -> Result<Option<(ServiceState, Execution)>, OpError> {

@@ -35,7 +35,7 @@ type Count = {
   desired: Long,
   current?: Long,     // absent where nobody has read it lately
   delta?: Long,       // desired - current, where both are known
-  source: String,     // cli, autoscaler, gateway
+  source: String,     // cli, override, adopt, autoscaler, reconciler, gateway
   hour_utc: Long,     // 0 to 23
   minute_of_day_utc: Long, // 0 to 1439
   weekday: Long,      // 1 is Monday, 7 is Sunday

@@ -1,9 +1,9 @@
 //! Broken glass: asked for at a terminal, said in the line elsewhere, durable before the call, used
 //! once, and reviewed by somebody else.
 
-use super::{hold, two_persons};
-use crate::support::World;
+use super::{TWO_PERSON, hold, two_persons};
 use crate::support::terminal::Terminal;
+use crate::support::{Ran, World};
 
 const BREAK: &str = "scale web=2 --break-glass --incident INC-4711 --reason queue";
 const YES: &str = "--yes --current-replicas 5";
@@ -286,4 +286,51 @@ fn an_unknown_outcome_is_settled_under_an_authorization() {
     assert_eq!(last["command_id"], log.at("/events/0/command_id"), "in one transaction");
     assert_eq!(world.fake_log("effects").len(), 2);
     world.run("verify").exits(0);
+}
+
+/// Under the key of a wish that waits without one, a broken glass would pass nothing.
+#[test]
+fn a_glass_is_broken_for_a_wish_of_its_own() {
+    let pasted = |world: &World, ran: &Ran| {
+        let lines: Vec<Vec<String>> = serde_json::from_value(ran.at("/error/next")).unwrap();
+        world.run_args(&lines[0][1..].iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // What waits for a colleague, of one's own and of another's.
+    for who in ["ci:1001", "dora:1004"] {
+        let mut world = two_persons(World::new());
+        world.run("scale web=2 --key k1 --reason queue").exits(13);
+        world.be(who);
+        let before = world.events();
+        for line in [format!("{BREAK} {YES} --key k1"), format!("{BREAK} {YES} --key=k1 --dry-run")]
+        {
+            let ran = world.json(&line).exits(10);
+            assert_eq!(ran.at("/error/code"), "key_conflict");
+            assert!(
+                ran.stderr.contains("web@2, which is proposed and breaks no glass"),
+                "{ran:#?}"
+            );
+        }
+        assert_eq!(world.events(), before, "nothing is written");
+        let ran = world.json(&format!("{BREAK} {YES} --key k1")).exits(10);
+        pasted(&world, &ran).exits(0);
+        assert_eq!(world.json("intent show k1").at("/execution/state"), "superseded");
+        assert_eq!(world.fake_log("effects").len(), 2);
+    }
+    // What was accepted, and is held.
+    let mut world = two_persons(World::new());
+    world.run("intent put web --replicas 7 --key k1 --reason r").exits(0);
+    hold(&world, &format!("{TWO_PERSON}@id(\"all\") permit (principal, action, resource);"));
+    world.run("hold set web --until 1h --reason x").exits(0);
+    let line = "scale web=7 --key k1 --reason r";
+    world.run(line).exits(12);
+    let ran = world.json(&format!("{line} --break-glass --incident I-1 {YES}")).exits(10);
+    assert!(ran.stderr.contains("which is accepted and breaks no glass"), "{ran:#?}");
+    pasted(&world, &ran).exits(0);
+    // The same line again, of a wish that was made under one, is a replay of that.
+    let own = "scale web=8 --key k9 --reason r --break-glass --incident I-2 --yes";
+    world.set("SCALECTL_TEST_CRASH", "after_call_file");
+    world.run(&format!("{own} --current-replicas 7"));
+    world.unset("SCALECTL_TEST_CRASH");
+    assert_eq!(world.json("intent show k9").at("/execution/state"), "accepted");
+    world.run(&format!("{own} --current-replicas 7")).exits(0);
 }

@@ -16,6 +16,8 @@ use crate::cli::problem::Problem;
 use crate::cli::wish::Glazed;
 use crate::domain::id::{AuthorizationId, ExecutionKey, InvalidIdentifier, Replicas, ServiceName};
 use crate::domain::scale::command::PutIntent;
+use crate::domain::scale::consent::Consent;
+use crate::domain::scale::decide::answer_of_key;
 use crate::domain::scale::glass::{OtherStep, above_max, check_belief, check_step, known_count};
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::ServiceHead;
@@ -43,6 +45,7 @@ pub(super) fn broken(
     app: &mut App,
     out: &mut Out,
 ) -> Result<Glazed, Fault> {
+    check_own_wish(args, &put, app)?;
     let Some(request) = named(args, &put, app)? else {
         return under_given(args, put, app);
     };
@@ -64,6 +67,7 @@ pub(super) fn broken(
 
 /// The same for a plan, which confirms nothing.
 pub(super) fn supposed(args: &ScaleArgs, put: PutIntent, app: &mut App) -> Result<Glazed, Fault> {
+    check_own_wish(args, &put, app)?;
     let Some(request) = named(args, &put, app)? else {
         let Some(id) = args.glass.given()? else { return Ok((put, None)) };
         let head = app.session()?.peek(&put.service)?;
@@ -135,6 +139,46 @@ fn named(line: &ScaleArgs, put: &PutIntent, app: &mut App) -> Result<Option<Glas
         sign_with: args.glass.sign.key(app),
         key,
     }))
+}
+
+/// A glass is broken for a wish of its own. Under the key of one that was made without, and has not
+/// started, it would pass nothing, and the answer would name the very flag again.
+fn check_own_wish(line: &ScaleArgs, put: &PutIntent, app: &mut App) -> Result<(), Fault> {
+    let key = line.put.own_key(put).filter(|_| line.glass.break_glass.is_some());
+    let Some(key) = key else { return Ok(()) };
+    let c = app.problem_context();
+    let Some((state, stored)) = app.session()?.find(&key)? else { return Ok(()) };
+    let is_under_one = matches!(stored.consent(), Some(Consent::BreakGlass { .. }));
+    let is_said_again = answer_of_key(&state, put).is_some_and(|answer| answer.is_ok());
+    if !stored.waits() || is_under_one || !is_said_again {
+        return Ok(());
+    }
+    let (name, word) = (format!("{}@{}", put.service, stored.revision()), stored.phase.as_str());
+    let what = format!("key {key} belongs to {name}, which is {word} and breaks no glass");
+    let mut line = without_key(&c.line);
+    let is_others = app.opened().is_some_and(|session| session.by.actor != stored.put_by.actor);
+    if is_others && !line.iter().any(|word| word == "--supersede") {
+        line.push("--supersede".to_owned());
+    }
+    Err(Problem::new("key_conflict", Exit::Conflict, what)
+        .hint("a glass is broken for a wish of its own, which ends that one")
+        .run(line)
+        .run(c.command(&["intent", "show", key.as_str()]))
+        .into())
+}
+
+/// The line without the key that it names.
+fn without_key(line: &[String]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = line.iter();
+    while let Some(word) = rest.next() {
+        if word == "--key" {
+            rest.next();
+        } else if !word.starts_with("--key=") {
+            words.push(word.clone());
+        }
+    }
+    words
 }
 
 /// Whether the key that the caller has named is known.

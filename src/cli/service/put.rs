@@ -15,8 +15,11 @@ use crate::cli::output::{Answer, Recorded};
 use crate::cli::problem::Problem;
 use crate::cli::record::read_bounded;
 use crate::cli::{upon, view};
-use crate::domain::id::ServiceName;
+use crate::domain::id::{Replicas, ServiceName};
+use crate::domain::scale::authority::Retirement;
+use crate::domain::scale::service::{Binding, Registration};
 use crate::domain::scale::state::ServiceHead;
+use crate::domain::time::Timestamp;
 use crate::ledger::ExecutionFilter;
 use crate::ops::OpError;
 use crate::ops::service_put::{Document, Registered, ServiceChange, registration, service_put};
@@ -83,6 +86,12 @@ fn answer(name: &ServiceName, done: &Registered, app: &mut App) -> Outcome {
     let Some(registration) = &done.head.registration else {
         return Ok(answer);
     };
+    let bounds = |it: &Registration| (it.min_replicas, it.max_replicas);
+    if done.before.as_ref().map(bounds) != Some(bounds(registration)) {
+        for text in outside(registration, &done.head, app.session()?.now()) {
+            answer = answer.warning("outside_bounds", text);
+        }
+    }
     let after = json!(registration);
     answer = match &done.before {
         None => answer.line(format!(
@@ -103,12 +112,43 @@ fn answer(name: &ServiceName, done: &Registered, app: &mut App) -> Outcome {
             answer
         }
     };
+    if let Some(retired) = done.revives.as_ref().filter(|_| done.changed) {
+        let Retirement { at, actor, reason } = retired;
+        let text = format!("  it lives again: {actor} had retired it at {at}: {reason}");
+        answer = answer.line(text).noun("revives", retired);
+    }
     let before = done.before.as_ref().and_then(upon::settled);
     if done.changed && before != upon::settled(registration) {
         let keeping = upon::keeping(registration, None, &app.problem_context());
         answer = keeping.lines().into_iter().fold(answer, Answer::line);
     }
     Ok(answer)
+}
+
+/// What the bounds no longer allow: they refuse wishes, and move no count.
+fn outside(registration: &Registration, head: &ServiceHead, now: Timestamp) -> Vec<String> {
+    let (service, min, max) =
+        (&registration.service, registration.min_replicas, registration.max_replicas);
+    let beyond = |count: Replicas| match count {
+        _ if count > max => Some(format!("above its max {max}")),
+        _ if count < min => Some(format!("below its min {min}")),
+        _ => None,
+    };
+    let is_ours = registration.mode.record_mode().is_some();
+    let runs = head.binding.as_ref().and_then(Binding::known_replicas).filter(|_| is_ours);
+    let runs = runs.and_then(|count| Some((count, beyond(count)?))).map(|(count, beyond)| {
+        let way = if registration.scaling.is_some() {
+            "the next tick that sees a sample brings it back"
+        } else {
+            "it stays there until somebody wishes another"
+        };
+        format!("the count of {service} was last read as {count}, {beyond}: {way}")
+    });
+    let pinned = head.authority.pinned_at(now).map(|pinned| pinned.replicas);
+    let pinned = pinned.and_then(|count| Some((count, beyond(count)?))).map(|(count, beyond)| {
+        format!("{service} is pinned to {count}, {beyond}: no pass can bring it back to that")
+    });
+    runs.into_iter().chain(pinned).collect()
 }
 
 /// The wishes that were made for the settings before and can never start any more.
