@@ -1,6 +1,7 @@
 //! `scale`: one wish, from the put to the confirmation.
 
 mod glass;
+mod in_the_way;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 

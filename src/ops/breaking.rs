@@ -12,11 +12,11 @@ use super::transition::{Decided, Deciding, Undecided, decide_in};
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::{AuthorizationId, ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{
-    AuthorityCommand, Authorize, Command, Context, RegisterService,
+    AuthorityCommand, Authorize, Command, Context, PutIntent, RegisterService,
 };
 use crate::domain::scale::consent::Incident;
-use crate::domain::scale::decide::decide;
-use crate::domain::scale::gates::fresh_count;
+use crate::domain::scale::decide::{decide, on_ledger_clock};
+use crate::domain::scale::gates::{Reports, fresh_count, of_put};
 use crate::domain::scale::glass::above_max;
 use crate::domain::scale::owners::Owners;
 use crate::domain::scale::provenance::Provenance;
@@ -154,6 +154,14 @@ impl Breaking {
             Err(rejection) => Ok(Err(rejection)),
         }
     }
+}
+
+/// What every gate says of a wish that breaks no glass. Reads nothing but the ledger.
+pub fn unbroken(session: &mut Session, put: &PutIntent) -> Result<Reports, OpError> {
+    let state = session.load_service(&put.service)?;
+    let now = on_ledger_clock(&state, session.now())?;
+    let put = PutIntent { authorization: None, ..put.clone() };
+    session.with_context(&state, Some(put.key()), |context| of_put(&state, &put, context, now))
 }
 
 /// What is asked for, as the service stands.

@@ -190,6 +190,38 @@ fn at_a_terminal_the_name_of_the_service_is_typed() {
     assert_eq!(world.fake_log("effects").len(), 2);
 }
 
+/// What is passed is told by its rule and its time, before anybody types.
+#[test]
+fn at_a_terminal_it_is_told_what_stands_in_the_way() {
+    let world = two_persons(World::new());
+    let asked = |line: &str| {
+        let mut terminal = Terminal::start(&world, None, line);
+        let shown = terminal.await_text("Type web to go on: ");
+        terminal.press(3);
+        assert_eq!(terminal.code(), Some(130));
+        let told = shown.lines().map(str::trim).filter_map(|line| line.strip_prefix("in the way"));
+        told.map(|way| way.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(BREAK), ["no rule permits scale_down, so a colleague must agree"]);
+    let up = BREAK.replace("web=2", "web=7");
+    assert_eq!(asked(&up), ["nothing: the wish needs no broken glass"]);
+    hold(
+        &world,
+        &format!(
+            "{TWO_PERSON}\n@id(\"all\") permit (principal, action, resource);\n\
+             @id(\"up-to-5\")\nforbid (principal, action == Action::\"scale_up\", resource);"
+        ),
+    );
+    world.run("service put web --cooldown 1h").exits(0);
+    let [cools, rule] = &asked(&up)[..] else { panic!("{:?}", asked(&up)) };
+    assert!(cools.starts_with("it cools until 20") && cools.ends_with('Z'), "{cools}");
+    assert!(rule.starts_with("rule \"up-to-5\" (rules.cedar:"), "{rule}");
+    assert!(rule.ends_with(") forbids scale_up"), "{rule}");
+    world.run("hold set web --until 1h --reason upgrade").exits(0);
+    let ways = asked(&up);
+    assert!(ways[1].contains(" holds it until ") && ways[1].ends_with(": upgrade"), "{ways:?}");
+}
+
 /// The line drops while the prompt waits: nothing was done.
 #[test]
 fn a_line_that_drops_at_the_prompt_leaves_nothing() {

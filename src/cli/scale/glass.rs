@@ -6,6 +6,7 @@ use clap::Args;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::ScaleArgs;
+use super::in_the_way::in_the_way;
 use crate::cli::app::App;
 use crate::cli::approval::known_as;
 use crate::cli::break_glass::GlassArgs;
@@ -14,14 +15,14 @@ use crate::cli::fault::Fault;
 use crate::cli::output::Out;
 use crate::cli::problem::Problem;
 use crate::cli::wish::Glazed;
-use crate::domain::id::{AuthorizationId, ExecutionKey, InvalidIdentifier, Replicas, ServiceName};
+use crate::domain::id::{AuthorizationId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::consent::Consent;
 use crate::domain::scale::decide::answer_of_key;
 use crate::domain::scale::glass::{OtherStep, above_max, check_belief, check_step, known_count};
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::state::ServiceHead;
-use crate::ops::breaking::{Breaking, GlassRequest};
+use crate::ops::breaking::{Breaking, GlassRequest, unbroken};
 use crate::ops::wait::refuse_after_signal;
 
 #[derive(Debug, Clone, Args)]
@@ -55,7 +56,7 @@ pub(super) fn broken(
     check_bounds(&request, &head, app)?;
     check_answerable(args, &head, app)?;
     let confirmed = as_it_stands(&put.service, app)
-        .and_then(|head| confirm(args, &request, put.expect_count, &head, app, out));
+        .and_then(|head| confirm(args, &request, &put, &head, app, out));
     // The same line may run twice at once: what the other has put and carried out is no premise
     // that has moved.
     if confirmed.is_err() && is_known(request.key.as_ref(), app)? {
@@ -244,15 +245,16 @@ fn check_bounds(request: &GlassRequest, head: &ServiceHead, app: &App) -> Result
 fn confirm(
     args: &ScaleArgs,
     request: &GlassRequest,
-    believed: Option<Replicas>,
+    put: &PutIntent,
     head: &ServiceHead,
-    app: &App,
+    app: &mut App,
     out: &mut Out,
 ) -> Result<(), Fault> {
     if args.glass.yes {
-        return Ok(check_belief(head, &request.service, believed)?);
+        return Ok(check_belief(head, &request.service, put.expect_count)?);
     }
-    for line in told(request, head, app) {
+    let ways = in_the_way(&unbroken(app.session()?, put)?);
+    for line in told(request, head, &ways, app) {
         out.progress(&line);
     }
     let mut stderr = std::io::stderr();
@@ -307,7 +309,7 @@ fn check_answerable(args: &ScaleArgs, head: &ServiceHead, app: &App) -> Result<(
 }
 
 /// What a person is shown before the glass breaks.
-fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
+fn told(request: &GlassRequest, head: &ServiceHead, ways: &[String], app: &App) -> Vec<String> {
     let ledger = app.problem_context().ledger.unwrap_or_default();
     let mut lines = vec![format!("BREAK GLASS on ledger {ledger}")];
     let from = known_count(head).map_or_else(|| "?".to_owned(), |count| count.to_string());
@@ -328,6 +330,10 @@ fn told(request: &GlassRequest, head: &ServiceHead, app: &App) -> Vec<String> {
         }
     }
     lines.push("  passes        policy, approval, cooldown, hold".to_owned());
+    if ways.is_empty() {
+        lines.push("  in the way    nothing: the wish needs no broken glass".to_owned());
+    }
+    lines.extend(ways.iter().map(|way| format!("  in the way    {way}")));
     lines.push("  never passes  target uid, bounds, mode, lease, revision, readings".to_owned());
     if let Some(session) = app.opened() {
         let by = &session.by;
