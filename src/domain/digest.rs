@@ -46,6 +46,22 @@ impl Digest {
     }
 }
 
+/// The digest of bytes that come in pieces.
+#[derive(Debug, Clone, Default)]
+pub struct Hasher(Sha256);
+
+impl Hasher {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces.
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Written at once: every event and every document holds several digests.
@@ -104,6 +120,15 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_have_the_digest_of_the_whole() {
+        let mut hasher = Hasher::default();
+        hasher.update(b"ab");
+        hasher.update(b"");
+        hasher.update(b"c");
+        assert_eq!(hasher.finish(), Digest::of(b"abc"));
+    }
 
     #[test]
     fn digest_text_is_exact() {

@@ -143,6 +143,12 @@ identifiers! {
     ApprovalId = "approval id";
     /// One permission to break the glass.
     AuthorizationId = "authorization id";
+    /// What is placed into a cell as a whole: an application with its data.
+    EnvironmentName = "environment";
+    /// A place with capacity of its own, in one location.
+    CellName = "cell";
+    /// One change of a placement, from its admission to its end.
+    OperationId = "operation id";
 }
 
 /// Why a number is refused.
@@ -228,6 +234,8 @@ numbers! {
     AttemptNumber = "attempt", 1, NUMBER_MAX;
     /// How many attempts one key may use (seed 000).
     MaxAttempts = "max attempts", 1, 8;
+    /// 1, 2, 3 … per environment, raised by the commit of each move; 0 is before the first one.
+    PlacementEpoch = "placement epoch", 0, NUMBER_MAX;
     /// How many readings must agree.
     RequiredReadings = "required readings", 1, 10;
 }

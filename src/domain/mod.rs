@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod id;
 pub mod measure;
 pub mod near;
+pub mod placement;
 pub mod registry;
 pub mod scale;
 pub mod time;
