@@ -28,7 +28,7 @@ use crate::domain::scale::left::Left;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
-use choice::{Choice, choice_of, named, under_way};
+use choice::{Choice, choice_of, may_have_drifted, named, under_way};
 
 /// What a pass is asked.
 pub struct ReconcileRequest {
@@ -231,14 +231,22 @@ impl Pass<'_> {
             let owner = registration.owner.as_deref().unwrap_or(registration.mode.as_str());
             return Ok(Choice::Nothing(format!("{owner} owns the count")));
         }
-        if let Some(execution) = under_way(&state, now) {
-            return Ok(if self.request.only_static {
-                Choice::Nothing(format!("{} is {}", named(execution), execution.phase.as_str()))
-            } else {
-                choice_of(&state, execution, now)
-            });
+        let Some(execution) = under_way(&state, now) else {
+            return session.choose_static(service, &state, now);
+        };
+        let only_static = self.request.only_static;
+        if may_have_drifted(execution, only_static)
+            && let brings @ Choice::BringBack { to, .. } =
+                session.choose_static(service, &state, now)?
+            && (execution.drift || execution.desired() == to)
+        {
+            return Ok(brings);
         }
-        session.choose_static(service, &state, now)
+        Ok(if only_static {
+            Choice::Nothing(format!("{} is {}", named(execution), execution.phase.as_str()))
+        } else {
+            choice_of(&state, execution, now)
+        })
     }
 
     /// Wishes a count, and carries it out where nobody else must agree first.

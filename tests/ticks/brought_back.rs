@@ -116,3 +116,78 @@ fn rule_5_3_2_a_wish_of_another_pass_is_not_made_twice() {
     assert_eq!(fleet.intents(), 1);
     assert_eq!(fleet.state("web@1"), "proposed");
 }
+
+/// A count that is kept is kept also before its wish is confirmed: it was read as another one, and
+/// then it is brought back. What nobody keeps is told, again and again.
+#[test]
+fn rule_5_2_3_a_kept_count_that_drifts_before_its_confirmation_is_brought_back() {
+    let declared = || {
+        let mut fleet = Fleet::plain();
+        fleet.world.run("service put web --replicas 5").exits(0);
+        fleet.later(1);
+        assert_eq!(fleet.pass(""), "bring_back succeeded");
+        fleet.counts(2);
+        fleet
+    };
+    let mut fleet = declared();
+    fleet.later(1);
+    let ran = fleet.world.json("reconcile").exits(23);
+    assert_eq!(row_of(&ran, "web"), "observe succeeded", "what is so is told first");
+    assert_eq!(fleet.pass(""), "bring_back succeeded");
+    assert_eq!(fleet.state("web@1"), "superseded drifted");
+    assert_eq!(fleet.pass(""), "observe verified");
+    assert_eq!(fleet.pass(""), "nothing: declared 5, and so it is");
+
+    // Whoever only brings back confirms nothing, and finds it by itself.
+    let mut fleet = declared();
+    fleet.later(1);
+    let ran = fleet.world.json("reconcile --static").exits(0);
+    assert_eq!(row_of(&ran, "web"), "bring_back succeeded");
+    assert_eq!(ran.at("/converged/0/reason"), "declared 5, 2 run");
+    assert_eq!(fleet.pass("--static"), "nothing: web@2 is succeeded");
+
+    // It has come back by itself: that confirms it.
+    let mut fleet = declared();
+    fleet.later(1);
+    fleet.world.json("reconcile").exits(23);
+    fleet.counts(5);
+    assert_eq!(fleet.pass(""), "observe observed");
+    assert_eq!(fleet.settle(), 1);
+    assert_eq!(fleet.intents(), 1);
+
+    // A hold keeps it where it is, and hides nothing.
+    let mut fleet = declared();
+    fleet.later(1);
+    fleet.world.json("reconcile").exits(23);
+    fleet.world.run("hold set web --until 1h --reason r").exits(0);
+    fleet.later(1);
+    fleet.world.json("reconcile").exits(23);
+    assert_eq!(fleet.intents(), 1);
+
+    // What nothing keeps is a person's to decide about.
+    let mut fleet = Fleet::plain();
+    fleet.world.run("intent put web --replicas 4 --key k1 --reason r").exits(0);
+    fleet.world.run("actuate k1").exits(0);
+    fleet.counts(2);
+    for _ in 0..2 {
+        fleet.later(1);
+        fleet.world.json("reconcile").exits(23);
+    }
+    assert_eq!(fleet.intents(), 1);
+}
+
+/// 4.6: the same of a pinned count, whoever scales the service otherwise.
+#[test]
+fn rule_4_6_a_pin_that_drifts_before_its_confirmation_is_brought_back_and_lasts() {
+    let mut fleet = Fleet::scaled();
+    fleet.world.run("service put web --readings 5/1m").exits(0);
+    fleet.world.run("override set web=4 --until 1h --key k1 --reason r --timeout 1s").exits(19);
+    assert_eq!(fleet.state("k1"), "observed");
+    fleet.counts(2);
+    fleet.later(1);
+    fleet.world.json("reconcile").exits(23);
+    assert_eq!(fleet.pass(""), "bring_back succeeded");
+    fleet.settle();
+    assert_eq!(fleet.pass(""), "nothing: pinned to 4, and so it is");
+    assert_eq!(fleet.world.json("status").exits(0).at("/services/0/override/replicas"), 4);
+}

@@ -50,6 +50,13 @@ pub(super) fn under_way(state: &ServiceState, now: Timestamp) -> Option<&Executi
     unfinished.max_by_key(|execution| (rank(execution), execution.revision()))
 }
 
+/// Whether a success that waits for its confirmation may never get it: its count was read as
+/// another one. Who confirms nothing, because only counts are to be brought back, reads it first.
+pub(super) fn may_have_drifted(execution: &Execution, only_static: bool) -> bool {
+    matches!(execution.phase, Phase::Succeeded | Phase::Observed)
+        && (execution.drift || only_static)
+}
+
 pub(super) fn choice_of(state: &ServiceState, execution: &Execution, now: Timestamp) -> Choice {
     let step = |action| Choice::Step(action, execution.key().clone());
     match &execution.phase {
