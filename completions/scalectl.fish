@@ -38,6 +38,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "scale" -d 'Scale 
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "status" -d 'What is wished, what was read, and what needs a person'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "plan" -d 'Walk every gate of a wish; write nothing, exit as the real one would'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "explain" -d 'What happened to a wish, what is known, and the ways out'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gate" -d 'Whether a deployment may go on: 0 where every service is as wished'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "log" -d 'What happened, when, by whom and why; the newest last'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "cooldown" -d 'How long a service still cools: 0 clear, 14 active, 25 unknown'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "intent" -d 'Wishes: put, show, list, withdraw, abandon'
@@ -165,6 +166,22 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l queue -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l max-age -d 'What was read so long ago at most need not be read again [default: 0s; 5m with --recorded]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l timeout -d 'How long to wait for that' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l summary -d 'Add the verdict in Markdown to FILE [default file: $GITHUB_STEP_SUMMARY, else stdout]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l ready -d 'All replicas must be ready'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l reviewed -d 'Every broken glass of the service must have been reviewed'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l recorded -d 'Read no target: what is recorded must do'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l wait -d 'Look again while time alone may open it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l key -d 'Only about this key (a key, SERVICE@REVISION or SERVICE@latest)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l command -d 'Only what one run of a command wrote' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l since -d 'Only from this instant on: RFC 3339, or a duration ago such as 3h' -r

@@ -128,6 +128,11 @@ pub fn make_private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// A file to add to, made where it is not there yet.
+pub fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
 /// Makes a directory and those above it that are missing, each for a group: with mode 2770, so that
 /// what is made in it is the group's, too. What is there stays as it is.
 pub fn make_group_dirs(dir: &Path, group: u32) -> io::Result<()> {

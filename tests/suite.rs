@@ -15,6 +15,7 @@ mod edges;
 mod example_actuators;
 mod fleet_rules;
 mod fuzz;
+mod gate;
 mod gateway;
 mod guard;
 mod journeys;

@@ -38,6 +38,7 @@ mod cooldown;
 mod doctor;
 mod exit_codes;
 mod explain;
+mod gate;
 mod gateway;
 mod hold;
 mod init;
@@ -95,6 +96,7 @@ const NOUNS: &[Noun] = &[
     status::NOUN,
     plan::NOUN,
     explain::NOUN,
+    gate::NOUN,
     log::NOUN,
     cooldown::NOUN,
     intent::NOUN,

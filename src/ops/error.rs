@@ -165,13 +165,18 @@ impl OpError {
     /// Why a target could not be read. What is not the target's own, such as a failure of the
     /// ledger or a signal, stays an error.
     pub(crate) fn unread(self) -> Result<String, Self> {
-        match self {
+        if self.is_of_target() { Ok(self.to_string()) } else { Err(self) }
+    }
+
+    /// Whether it is about one target and whoever reads it, and no end of what is done with others.
+    pub(crate) fn is_of_target(&self) -> bool {
+        matches!(
+            self,
             Self::Rejected { .. }
-            | Self::Actuator { .. }
-            | Self::Binding(_)
-            | Self::ActuatorChanged { .. } => Ok(self.to_string()),
-            error => Err(error),
-        }
+                | Self::Actuator { .. }
+                | Self::Binding(_)
+                | Self::ActuatorChanged { .. }
+        )
     }
 
     /// Whether the rest of many must wait: a signal asked for it, or a commit failed, and nobody

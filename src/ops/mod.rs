@@ -18,6 +18,7 @@ pub mod carry;
 pub mod clock;
 pub mod error;
 pub mod foretell;
+pub mod gate;
 mod gateway;
 pub mod health;
 mod ids;

@@ -79,7 +79,9 @@ fn operates(writer: &World) {
 /// Who looks sees everything and writes nothing.
 fn looks(server: &Cluster) {
     let reader = as_role(server, "rita");
-    for line in ["status", "log", "explain web", "verify", "intent show k1", "plan web=4"] {
+    for line in
+        ["status", "log", "explain web", "verify", "intent show k1", "plan web=4", "gate web"]
+    {
         let ran = reader.run(line);
         assert!(ran.code != Some(21) && ran.code != Some(20), "{line}: {ran:#?}");
     }

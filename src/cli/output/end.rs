@@ -6,6 +6,11 @@ use crate::cli::exit::Exit;
 use crate::cli::problem::Problem;
 
 impl Answer {
+    /// Leaves out what it has for people so far.
+    pub fn without_lines(self) -> Self {
+        Self { blocks: Vec::new(), ..self }
+    }
+
     /// How the command ends. What was done to the target has the last word.
     pub fn exit(&self) -> Exit {
         let exit = match &self.end {

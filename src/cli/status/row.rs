@@ -2,13 +2,13 @@
 
 use super::super::fault::Fault;
 use super::super::{upon, view};
-use crate::domain::id::{Replicas, ServiceName};
+use crate::domain::id::ServiceName;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::next::{Next, next_of};
+use crate::domain::scale::passage::Seen;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
 use crate::domain::scale::state::ServiceHead;
-use crate::domain::time::Timestamp;
 use crate::ops::Session;
 
 /// One row: a service and the intent that says where it stands.
@@ -38,34 +38,6 @@ pub(super) fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Ve
         }
     }
     Ok(rows)
-}
-
-/// The newest that is known of a target's count: a reading, or what a command saw before it.
-pub(super) struct Seen {
-    pub(super) replicas: Replicas,
-    pub(super) ready: Option<Replicas>,
-    pub(super) at: Timestamp,
-}
-
-impl Seen {
-    fn of(head: &ServiceHead) -> Option<Self> {
-        let reading = head.newest_reading.as_ref().map(|reading| Self {
-            replicas: reading.replicas,
-            ready: reading.ready_replicas,
-            at: reading.read_at,
-        });
-        let bound = head.binding.as_ref().and_then(|binding| {
-            let (ready, at) = (binding.ready_replicas, binding.read_at);
-            binding.replicas.map(|replicas| Self { replicas, ready, at })
-        });
-        // Of the same instant the reading says more.
-        match (reading, bound) {
-            (Some(reading), Some(bound)) => {
-                Some(if bound.at > reading.at { bound } else { reading })
-            }
-            (reading, bound) => reading.or(bound),
-        }
-    }
 }
 
 /// What was read before a restore is the word of a history that nobody can ask any more.

@@ -25,6 +25,7 @@ mod life;
 pub mod next;
 pub mod observation;
 pub mod owners;
+pub mod passage;
 pub mod policy;
 pub mod provenance;
 pub mod rejection;
