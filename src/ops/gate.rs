@@ -60,7 +60,8 @@ impl Gated {
     }
 }
 
-/// Looks at services until every gate is open, one is closed by more than time, or the time is over.
+/// Looks at services until every gate is open, one is closed by more than time, or the time is
+/// over.
 /// `say` is told what is waited for, with how long is left.
 pub fn gate(
     session: &mut Session,
