@@ -61,6 +61,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "adopt" -d 'Take w
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "autoscale" -d 'One tick: wish what follows from the newest samples, and call nobody'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'One pass: carry out what was accepted, confirm it, find out what was lost'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gateway" -d 'Speak the gateway\'s scale contract: observe, apply, finalize, import'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "serve" -d 'Serve the gateway\'s scale contract over HTTP'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
@@ -1049,6 +1050,20 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_se
 complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand gateway; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l listen -d 'Where to listen. Any address but a loopback one needs --token-file; port 0 is a free one' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l pool -d 'How many replicas all services that the gateway scales may have together' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l token-file -d 'A file with the token that clients show: Authorization: Bearer TOKEN' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l follow -d 'How long an operation that is carried out is followed before it is answered as not yet' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l again -d 'How long after a failure for good its count is wished anew; it doubles up to 1h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

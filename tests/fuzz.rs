@@ -6,7 +6,7 @@
 mod corpus;
 mod damage;
 mod ledgers;
-mod mutate;
+pub(crate) mod mutate;
 mod readers;
 mod seeds;
 #[expect(unreachable_pub, reason = "the coverage-guided driver includes it as a module of its own")]

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::support::{Ran, World};
 
 /// A ledger under a policy that permits everything, without any service.
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::new();
     world.run("init").exits(0);
     allow(&world, "permit(principal, action, resource);");
     world
 }
 
-fn allow(world: &World, rules: &str) {
+pub(crate) fn allow(world: &World, rules: &str) {
     let policy = world.write("policy.cedar", format!("@id(\"rule\")\n{rules}\n"));
     world
         .run_args(&["policy", "put", policy.to_str().expect("UTF-8"), "--reason", "test"])
@@ -26,7 +26,7 @@ fn allow(world: &World, rules: &str) {
 }
 
 /// An operation of `api`.
-fn operation(id: &str, revision: u64, current: u32, desired: u32) -> Value {
+pub(crate) fn operation(id: &str, revision: u64, current: u32, desired: u32) -> Value {
     json!({
         "schema_version": 1,
         "operation_id": id,
@@ -39,7 +39,7 @@ fn operation(id: &str, revision: u64, current: u32, desired: u32) -> Value {
     })
 }
 
-fn apply(world: &World, operation: &Value) -> Ran {
+pub(crate) fn apply(world: &World, operation: &Value) -> Ran {
     world.run_with("gateway apply --file -", operation.to_string().as_bytes())
 }
 
@@ -48,7 +48,7 @@ fn finalize(world: &World, request: &Value, response: &Value) -> Ran {
     world.run_with("gateway finalize --file -", asked.to_string().as_bytes())
 }
 
-fn observed(world: &World, service: &str) -> (u64, String) {
+pub(crate) fn observed(world: &World, service: &str) -> (u64, String) {
     let body = world.run_args(&["gateway", "observe", service]).exits(0).json();
     (
         body["replicas"].as_u64().expect("a count"),
@@ -57,7 +57,7 @@ fn observed(world: &World, service: &str) -> (u64, String) {
 }
 
 /// What is in the ledger's files; nothing on a server, where the events are counted instead.
-fn written(world: &World) -> (Vec<Vec<u8>>, usize) {
+pub(crate) fn written(world: &World) -> (Vec<Vec<u8>>, usize) {
     let files = ["", "-wal"].map(|end| {
         let path = format!("{}{end}", world.ledger().display());
         std::fs::read(path).unwrap_or_default()

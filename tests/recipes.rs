@@ -5,6 +5,7 @@
 
 mod approvals;
 mod backup;
+mod gateway;
 pub(crate) mod page;
 mod shell;
 
@@ -25,6 +26,7 @@ enum By {
 use By::{Nobody, Test};
 
 const APPROVALS: By = Test("recipes::approvals::the_page_does_what_it_says");
+const GATEWAY: By = Test("recipes::gateway::the_page_does_what_it_says");
 const GITHUB: By =
     Test("kubectl::pipelines::a_workflow_of_github_waits_for_a_colleague_and_deploys");
 const GITLAB: By =
@@ -36,7 +38,7 @@ const SHELL: By = Test("recipes::shell::the_page_does_what_it_says");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
-const BLOCKS: [(&str, &str, usize, By); 21] = [
+const BLOCKS: [(&str, &str, usize, By); 24] = [
     ("approvals.md", "console", 5, APPROVALS),
     ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
@@ -45,6 +47,9 @@ const BLOCKS: [(&str, &str, usize, By); 21] = [
         1,
         Test("postgres::moves::a_backup_is_restored_to_a_server_as_the_recipe_says"),
     ),
+    ("gateway.md", "cedar", 1, GATEWAY),
+    ("gateway.md", "console", 3, GATEWAY),
+    ("gateway.md", "sh", 3, GATEWAY),
     ("github-actions.md", "cedar", 1, GITHUB),
     ("github-actions.md", "console", 2, GITHUB),
     ("github-actions.md", "sql", 1, GITHUB),

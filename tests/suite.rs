@@ -34,6 +34,7 @@ mod refused;
 mod replay;
 mod rules;
 mod scenarios;
+mod serve;
 mod standing;
 mod support;
 mod surface;

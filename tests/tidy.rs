@@ -64,16 +64,20 @@ const SHARED_STEPS: [&str; 32] = [
     "wait",
 ];
 /// The facts that a put gathers, and the lease that is asked for.
-const VERBS_OF_VERBS: [(&str, &str); 5] = [
+const VERBS_OF_VERBS: [(&str, &str); 8] = [
     ("plan", "intent_put"),
     ("batch", "intent_put"),
     ("batch", "lease_acquire"),
-    ("gateway_apply", "intent_put"),
+    ("gateway/asked", "intent_put"),
+    ("gateway_converge", "gateway_finalize"),
+    ("gateway_converge", "intent_put"),
+    ("gateway_converge", "reconcile"),
     ("reconcile", "intent_put"),
 ];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
-const HOMES: [(&str, &[&str]); 25] = [
+const HOMES: [(&str, &[&str]); 28] = [
+    ("axum", &["cli"]),
     ("cedar_policy_core", &["policy"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
@@ -81,6 +85,8 @@ const HOMES: [(&str, &[&str]); 25] = [
     ("futures_util", &["ledger"]),
     ("getrandom", &["adapters", "ops"]),
     ("httparse", &["adapters"]),
+    ("hyper", &["cli"]),
+    ("hyper_util", &["cli"]),
     ("jiff", &["domain"]),
     ("miette", &["policy"]),
     ("rusqlite", &["ledger"]),
@@ -93,7 +99,7 @@ const HOMES: [(&str, &[&str]); 25] = [
     ("sha2", &["actuator", "domain"]),
     ("signal_hook", &["actuator"]),
     ("thiserror", &["actuator", "adapters", "cli", "domain", "ledger", "ops", "policy"]),
-    ("tokio", &["ledger"]),
+    ("tokio", &["cli", "ledger"]),
     ("tokio_postgres", &["ledger"]),
     ("tokio_postgres_rustls", &["ledger"]),
     ("toml", &["actuator", "cli"]),

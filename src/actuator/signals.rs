@@ -118,11 +118,19 @@ pub fn install() -> Result<&'static Signals, SignalError> {
     if let Some(signals) = INSTALLED.get() {
         return Ok(signals);
     }
-    let ignored = ignored_mask();
-    let wanted: Vec<Signal> =
-        ENDING.into_iter().filter(|signal| ignored & (1 << (signal.as_raw() - 1)) == 0).collect();
-    let signals = Signals::registered(&wanted)?;
+    let signals = Signals::registered(&wanted())?;
     Ok(INSTALLED.get_or_init(|| signals))
+}
+
+/// The same handlers with notes that nobody else of this process looks at: for a server, whose
+/// calls go on to their end when it is asked to end itself.
+pub fn apart() -> Result<Signals, SignalError> {
+    Signals::registered(&wanted())
+}
+
+fn wanted() -> Vec<Signal> {
+    let ignored = ignored_mask();
+    ENDING.into_iter().filter(|signal| ignored & (1 << (signal.as_raw() - 1)) == 0).collect()
 }
 
 /// Takes signals over that would end this process in the middle of a write, or hide how its

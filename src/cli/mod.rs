@@ -56,6 +56,7 @@ mod replay;
 mod restore;
 mod scale;
 mod schema;
+pub mod serve;
 mod service;
 mod settle;
 mod sign;
@@ -119,6 +120,7 @@ const NOUNS: &[Noun] = &[
     autoscale::NOUN,
     reconcile::NOUN,
     gateway::NOUN,
+    serve::NOUN,
     verify::NOUN,
     backup::NOUN,
     restore::NOUN,

@@ -79,13 +79,7 @@ impl ReadTxn<'_> {
         keys: &[ExecutionKey],
     ) -> Result<(Versioned<ServiceHead>, Vec<Versioned<Execution>>), LedgerError> {
         self.engine().look_ahead(&of_service(service, keys))?;
-        let mut head = Versioned { version: 0, value: ServiceHead::default() };
-        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
-            let place = || format!("service {service}");
-            head =
-                Versioned { version: row.int(0)?, value: json(self.path(), place, row.text(1)?)? };
-            Ok(ControlFlow::Break(()))
-        })?;
+        let head = self.versioned_head(service)?;
         let mut found =
             self.find_executions(sql::READ_UNFINISHED, &[Value::Text(service.as_str())], None)?;
         let current = head.value.current.as_ref().map(|current| &current.execution_key);
@@ -100,5 +94,21 @@ impl ReadTxn<'_> {
             }
         }
         Ok((head, found))
+    }
+
+    fn versioned_head(&self, service: &ServiceName) -> Result<Versioned<ServiceHead>, LedgerError> {
+        let mut head = Versioned { version: 0, value: ServiceHead::default() };
+        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
+            let place = || format!("service {service}");
+            head =
+                Versioned { version: row.int(0)?, value: json(self.path(), place, row.text(1)?)? };
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(head)
+    }
+
+    /// A service without its executions. An unknown one is the empty head.
+    pub fn service_head(&self, service: &ServiceName) -> Result<ServiceHead, LedgerError> {
+        Ok(self.versioned_head(service)?.value)
     }
 }

@@ -314,6 +314,25 @@ impl LedgerError {
         }
     }
 
+    /// Whether it is about the ledger as a whole, and not about what one part of a write has read.
+    pub const fn is_of_all(&self) -> bool {
+        !matches!(self, Self::Nonsense { .. } | Self::Illegal { .. } | Self::Stale { .. })
+    }
+
+    /// The error of a shared COMMIT, as one of the runs that share it tells it.
+    #[must_use]
+    pub fn of_run(&self, id: &CommandId) -> Self {
+        match self.clone() {
+            Self::CommitUnknown { path, problem, was_moved, .. } => {
+                Self::CommitUnknown { command_id: id.clone(), path, problem, was_moved }
+            }
+            Self::NotCommitted { path, problem, .. } => {
+                Self::NotCommitted { command_id: id.clone(), path, problem }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the same line may succeed once somebody else is done.
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })

@@ -25,6 +25,7 @@
 //! 0700, the files 0600; for a group 2770 and 0660. `docs/ledger.md` says all of this for users.
 
 mod ahead;
+mod changed;
 mod columns;
 mod create;
 mod error;

@@ -188,6 +188,10 @@ pub(super) const READ_STREAM_NEWEST_FIRST: Statement = many!(
            FROM event WHERE stream = $1 ORDER BY sequence DESC"
 );
 
+/// By position: what was written lately is little. A chain is named once for each of its events.
+pub(super) const READ_STREAMS_AFTER: Statement =
+    many!("read the events of", "SELECT stream FROM event WHERE position > $1 ORDER BY position");
+
 /// One step over the index instead of a scan of it.
 pub(super) const READ_NEXT_STREAM: Statement =
     Statement::few("read the streams of", "SELECT min(stream) FROM event WHERE stream > $1");

@@ -96,7 +96,7 @@ pub fn batch(
     }
     let (mut lines, refusals) = match session.carry_out_all(orders, &ids, goes_on) {
         Ok(done) => done,
-        Err((count, error)) => return Ok(all_failed(&ids[..count], |id| of_line(&error, id))),
+        Err((count, error)) => return Ok(all_failed(&ids[..count], |id| error.of_run(id))),
     };
     for (line, notices) in lines.iter_mut().zip(notices) {
         line.notices.extend(notices);
@@ -229,7 +229,7 @@ impl Session {
                     Ok(report)
                 }
                 Err(Undecided::Failed(OpError::Ledger(error)))
-                    if is_of_all(&error) || txn.has_failed() =>
+                    if error.is_of_all() || txn.has_failed() =>
                 {
                     return Err((ids.len(), error));
                 }
@@ -266,7 +266,7 @@ impl Session {
                 Order::Step(Named::At(service, _), _) => services.insert(service.clone()),
                 Order::Step(Named::Key(key), _) => match read.find_execution(key) {
                     Ok(found) => found.is_some_and(|it| services.insert(it.intent.service)),
-                    Err(error) if is_of_all(&error) => return Err(error),
+                    Err(error) if error.is_of_all() => return Err(error),
                     // Its line reads it again, and says what is wrong with it.
                     Err(_) => false,
                 },
@@ -284,7 +284,7 @@ impl Session {
             if let Order::Step(named, step) = order
                 && step.looks_at_the_call()
                 && let Err(OpError::Ledger(error)) = self.learn_of_one(named)
-                && is_of_all(&error)
+                && error.is_of_all()
             {
                 return Err(error);
             }
@@ -296,27 +296,6 @@ impl Session {
     fn learn_of_one(&mut self, named: &Named) -> Result<(), OpError> {
         let key = named.clone().resolve(&self.ledger.read()?)?;
         self.load_known(&key).map(|_| ())
-    }
-}
-
-/// Whether an error is about the ledger as a whole, and not about what one line has read.
-const fn is_of_all(error: &LedgerError) -> bool {
-    !matches!(
-        error,
-        LedgerError::Nonsense { .. } | LedgerError::Illegal { .. } | LedgerError::Stale { .. }
-    )
-}
-
-/// The error of a group's COMMIT as a line tells it: of its own run.
-fn of_line(error: &LedgerError, id: &CommandId) -> LedgerError {
-    match error.clone() {
-        LedgerError::CommitUnknown { path, problem, was_moved, .. } => {
-            LedgerError::CommitUnknown { command_id: id.clone(), path, problem, was_moved }
-        }
-        LedgerError::NotCommitted { path, problem, .. } => {
-            LedgerError::NotCommitted { command_id: id.clone(), path, problem }
-        }
-        other => other,
     }
 }
 

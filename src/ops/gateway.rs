@@ -1,9 +1,12 @@
-//! What the verbs of the gateway's contract share: who asks, where a service stands, and how much
-//! room the pool has.
+//! What the verbs of the gateway's contract share: who asks, where a service stands, how much room
+//! the pool has, and how one operation is judged and accepted in a transaction.
+
+pub(super) mod asked;
+pub(super) mod pool;
 
 use super::error::OpError;
 use super::session::Session;
-use crate::domain::gateway::{Holds, Room, ScaleConflict, WRITER, service_name};
+use crate::domain::gateway::{Holds, ScaleConflict, WRITER, service_name};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::provenance::Claim;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
@@ -44,23 +47,6 @@ pub(super) fn holds(
         None => read.accepted_ever(service)?,
     };
     Ok(Holds { replicas: head.gateway_replicas(), revision })
-}
-
-/// How much room is left for a service among all that the gateway has ever scaled and that are not
-/// retired; none where nothing bounds them. In a write of its own: nobody else takes of it.
-pub(super) fn room(
-    read: &ReadTxn<'_>,
-    service: &ServiceName,
-    pool: Option<u32>,
-) -> Result<Option<Room>, OpError> {
-    let Some(max) = pool else { return Ok(None) };
-    let others = read.service_heads()?.into_iter().filter(|(name, head)| {
-        name != service && head.gateway.is_some() && head.authority.retired.is_none()
-    });
-    // The counts are at most 2^53 - 1 each: a sum that would not fit leaves no room either.
-    let others =
-        others.fold(0_u64, |sum, (_, head)| sum.saturating_add(head.gateway_replicas().get()));
-    Ok(Some(Room { max, others }))
 }
 
 /// Whether somebody has to register the service first.

@@ -56,7 +56,9 @@ pub mod clock_accept;
 pub mod cooldown;
 pub mod doctor;
 pub mod gateway_apply;
+pub mod gateway_converge;
 pub mod gateway_finalize;
+pub mod gateway_group;
 pub mod gateway_import;
 pub mod gateway_observe;
 pub mod init;
@@ -89,6 +91,8 @@ pub mod settle;
 pub mod verify_signatures;
 
 pub use error::OpError;
+pub use gateway::asked::Seen;
+pub use gateway::pool::Pool;
 pub use ids::mint;
 pub use lock_wait::holder_of;
 pub use session::{Notice, Place, Session};

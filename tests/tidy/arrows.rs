@@ -11,7 +11,7 @@ struct Shut {
     why: &'static str,
 }
 
-const SHUT: [Shut; 2] = [
+const SHUT: [Shut; 5] = [
     Shut {
         below: "src/domain/scale/gates/",
         words: "decide",
@@ -23,6 +23,32 @@ const SHUT: [Shut; 2] = [
         words: ".after(",
         home: &["src/cli/exit.rs", "src/cli/output/end.rs"],
         why: "an answer is where an exit is held to what was done",
+    },
+    Shut {
+        below: "src/",
+        words: "axum::",
+        home: &["src/cli/serve/http.rs", "src/cli/serve/listen.rs", "src/cli/serve/token.rs"],
+        why: "only a server speaks HTTP to others",
+    },
+    Shut {
+        below: "src/cli/",
+        words: "hyper::",
+        home: &["src/cli/serve/listen.rs"],
+        why: "only a server speaks HTTP to others",
+    },
+    Shut {
+        below: "src/cli/",
+        words: "tokio::",
+        home: &[
+            "src/cli/serve.rs",
+            "src/cli/serve/converger.rs",
+            "src/cli/serve/converger/slot.rs",
+            "src/cli/serve/http.rs",
+            "src/cli/serve/listen.rs",
+            "src/cli/serve/reader.rs",
+            "src/cli/serve/writer.rs",
+        ],
+        why: "only a server does many things at a time: every other verb is one after the other",
     },
 ];
 

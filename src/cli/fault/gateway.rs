@@ -37,6 +37,7 @@ const fn exit_of(code: Code) -> Exit {
         Code::UnsupportedSchema
         | Code::InvalidRequest
         | Code::InvalidDirection
+        | Code::ServiceMismatch
         | Code::OutOfBounds => Exit::Usage,
         Code::CapacityExceeded => Exit::Capacity,
         Code::UnknownService => Exit::NotFound,
@@ -44,6 +45,7 @@ const fn exit_of(code: Code) -> Exit {
         Code::ExternalOwner => Exit::ExternalOwner,
         Code::Cooldown => Exit::Cooldown,
         Code::Busy => Exit::Held,
-        Code::Unknown => Exit::FactUnknown,
+        Code::ReconcileFailed => Exit::NotYet,
+        Code::Unknown | Code::ObservationFailed => Exit::FactUnknown,
     }
 }

@@ -107,13 +107,41 @@ pub fn judge(
         return refused(Code::CapacityExceeded, message);
     }
     // 10
-    let service = shown(&operation.service);
-    Ok(Judged::Accept(ScaleAnswer {
+    Ok(Judged::Accept(accepted(operation, holds.revision.saturating_add(1).to_string())))
+}
+
+/// What an operation is answered when it is accepted.
+fn accepted(operation: &ScaleOperation, revision: String) -> ScaleAnswer {
+    let (service, desired) = (shown(&operation.service), operation.desired_replicas);
+    ScaleAnswer {
         accepted: true,
         actual_replicas: desired,
-        revision: Some(holds.revision.saturating_add(1).to_string()),
+        revision: Some(revision),
         message: format!("accepted: service {service} is to have {desired}"),
-    }))
+    }
+}
+
+impl Receipt {
+    /// Whether its answer is still the one of the acceptance.
+    pub fn is_as_accepted(&self) -> bool {
+        let revision = self.response.revision.clone();
+        revision.is_some_and(|revision| self.response == accepted(&self.request, revision))
+    }
+
+    /// The same operation, answered by whoever has seen how many are ready.
+    #[must_use]
+    pub fn converged(&self, ready: u32) -> Self {
+        let (request, desired) = (self.request.clone(), self.request.desired_replicas);
+        let service = shown(&request.service);
+        let message = format!("converged: {ready} of {desired} of service {service} are ready");
+        let response = ScaleAnswer {
+            accepted: true,
+            actual_replicas: ready,
+            revision: self.response.revision.clone(),
+            message,
+        };
+        Self { request, response }
+    }
 }
 
 /// Whether an answer may take the place of what an operation was answered (facts, 2.6), and whether

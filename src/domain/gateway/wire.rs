@@ -130,8 +130,14 @@ pub enum Code {
     CapacityExceeded,
     /// There is no such service any more.
     UnknownService,
-    /// An operation cannot be finalized.
+    /// The operation is of another service than the one that is asked.
+    ServiceMismatch,
+    /// An operation cannot be finalized, or nothing can be recorded.
     AuthorityStateError,
+    /// The operation was accepted, and what runs is not as it wishes, or not yet.
+    ReconcileFailed,
+    /// Where a service stands cannot be read.
+    ObservationFailed,
     /// Our own: policy says no.
     PolicyDenied,
     /// Our own: somebody else owns the count.
@@ -148,7 +154,7 @@ pub enum Code {
 
 impl Code {
     /// Every word.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::StaleRevision,
         Self::OperationConflict,
         Self::UnsupportedSchema,
@@ -156,7 +162,10 @@ impl Code {
         Self::InvalidDirection,
         Self::CapacityExceeded,
         Self::UnknownService,
+        Self::ServiceMismatch,
         Self::AuthorityStateError,
+        Self::ReconcileFailed,
+        Self::ObservationFailed,
         Self::PolicyDenied,
         Self::ExternalOwner,
         Self::OutOfBounds,
@@ -175,7 +184,10 @@ impl Code {
             Self::InvalidDirection => "invalid_direction",
             Self::CapacityExceeded => "capacity_exceeded",
             Self::UnknownService => "unknown_service",
+            Self::ServiceMismatch => "service_mismatch",
             Self::AuthorityStateError => "authority_state_error",
+            Self::ReconcileFailed => "reconcile_failed",
+            Self::ObservationFailed => "observation_failed",
             Self::PolicyDenied => "policy_denied",
             Self::ExternalOwner => "external_owner",
             Self::OutOfBounds => "out_of_bounds",
@@ -194,10 +206,11 @@ impl Code {
             Self::UnsupportedSchema
             | Self::InvalidRequest
             | Self::InvalidDirection
+            | Self::ServiceMismatch
             | Self::OutOfBounds => 422,
             Self::Cooldown => 429,
             Self::AuthorityStateError => 500,
-            Self::Busy | Self::Unknown => 503,
+            Self::Busy | Self::Unknown | Self::ReconcileFailed | Self::ObservationFailed => 503,
             Self::CapacityExceeded => 507,
         }
     }

@@ -8,7 +8,7 @@ use crate::ledger::statements as sql;
 use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
-const SEARCHING: [Statement; 28] = [
+const SEARCHING: [Statement; 29] = [
     sql::READ_IDENTITY,
     sql::INSERT_IDENTITY,
     sql::RAISE_INCARNATION,
@@ -37,6 +37,7 @@ const SEARCHING: [Statement; 28] = [
     sql::READ_EVENT_HASH,
     sql::VERIFY_STREAM,
     sql::READ_BOUNDS,
+    sql::READ_STREAMS_AFTER,
 ];
 
 /// What is asked for as a whole: lists of everything, and `verify`.

@@ -1,0 +1,208 @@
+//! Services that somebody carries out: accepted at once, then followed to where they are.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::client::{Server, post_of};
+use super::operation_of;
+use crate::gateway::{apply, operation};
+use crate::support::World;
+
+fn on_web(id: &str, revision: u64, current: u32, desired: u32) -> serde_json::Value {
+    operation_of("web", id, revision, current, desired)
+}
+
+/// Whether an operation is answered as converged by now.
+fn is_converged(server: &mut Server, operation: &serde_json::Value) -> bool {
+    let answer = server.post("web", operation).is(200);
+    answer["message"].as_str().unwrap().starts_with("converged")
+}
+
+#[test]
+fn an_operation_is_carried_out_observed_and_finalized() {
+    let world = World::with_fake();
+    let mut server = Server::start(&world, &[]);
+    let first = on_web("a", 0, 0, 3);
+    let told = server.post("web", &first).is(200);
+    let answer = json!({
+        "accepted": true, "actual_replicas": 3, "revision": "1",
+        "message": "converged: 3 of 3 of service \"web\" are ready",
+    });
+    assert_eq!(told, answer);
+    let stands = json!({"replicas": 3, "revision": "1", "ready_replicas": 3, "endpoints": []});
+    assert_eq!(server.observe("web").is(200), stands);
+    let shown = world.json("intent show web@latest").exits(0);
+    assert_eq!(shown.at("/execution/outcome"), "converged");
+    assert_eq!(server.stop().code, Some(0));
+    // The answer is the stored one from now on, whoever is asked.
+    assert_eq!(apply(&world, &first).exits(0).json(), answer);
+    world.run("verify").exits(0);
+}
+
+#[test]
+fn a_slow_service_keeps_nobody_else_waiting() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let mut server = Server::start(&world, &[]);
+    let mut slow = server.client();
+    slow.write(&post_of("web", &on_web("a", 0, 0, 3).to_string())).unwrap();
+    world.until("it is called", || world.fake_log("calls").len() == 1);
+    let begun = Instant::now();
+    server.post("api", operation("b", 0, 0, 2)).is(200);
+    assert_eq!(server.observe("web").is(200)["replicas"], 3, "what is wished is told meanwhile");
+    // The next one of the very service is accepted behind it.
+    let mut next = server.client();
+    next.write(&post_of("web", &on_web("c", 1, 3, 4).to_string())).unwrap();
+    world.until("it is accepted", || server.observe("web").is(200)["revision"] == "2");
+    server.post("api", operation("d", 1, 2, 3)).is(200);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert_eq!(world.fake_log("calls").len(), 1, "one call at a time");
+    world.write("fake/go", "");
+    slow.read(false).unwrap().refuses(503, "reconcile_failed");
+    assert_eq!(next.read(false).unwrap().is(200)["actual_replicas"], 4);
+    assert_eq!(world.fake_log("effects").len(), 2);
+}
+
+#[test]
+fn whoever_hangs_up_cancels_nothing() {
+    let world = World::with_fake();
+    world.script(&["late 1"]);
+    let mut server = Server::start(&world, &[]);
+    let first = on_web("a", 0, 0, 3);
+    let mut gone = server.client();
+    gone.write(&post_of("web", &first.to_string())).unwrap();
+    drop(gone);
+    world.until("it is accepted", || server.observe("web").is(200)["revision"] == "1");
+    world.until("it is finalized", || is_converged(&mut server, &first));
+    assert_eq!(world.fake_log("effects").len(), 1);
+}
+
+#[test]
+fn what_is_not_so_in_time_is_accepted_all_the_same() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let mut server = Server::start(&world, &["--follow", "300ms"]);
+    let first = on_web("a", 0, 0, 3);
+    let told = server.post("web", &first).refuses(503, "reconcile_failed");
+    let holds = &told["observation"];
+    assert_eq!((&holds["replicas"], &holds["revision"]), (&json!(3), &json!("1")));
+    assert!(told["message"].as_str().unwrap().contains("it is not so yet"), "{told}");
+    // The same again is the stored answer, at once; what is derived from what was is stale.
+    assert_eq!(server.post("web", &first).is(200)["revision"], "1");
+    server.post("web", on_web("b", 0, 0, 2)).refuses(409, "stale_revision");
+    world.write("fake/go", "");
+    world.until("it is finalized", || is_converged(&mut server, &first));
+}
+
+#[test]
+fn a_failure_that_passes_is_tried_again_and_one_for_good_is_wished_anew() {
+    let world = World::with_fake();
+    world.script(&["fail retryable busy", "ok", "fail terminal broken", "fail terminal broken"]);
+    let mut server = Server::start(&world, &["--again", "200ms"]);
+    assert_eq!(server.post("web", on_web("a", 0, 0, 3)).is(200)["actual_replicas"], 3);
+    let told = server.post("web", on_web("b", 1, 3, 2)).refuses(503, "reconcile_failed");
+    assert!(told["message"].as_str().unwrap().contains("broken"), "{told}");
+    // Each wish counts, whoever made it: a client observes again, and goes on.
+    world.until("it comes to be", || {
+        let shown = world.json("intent show web@4").json();
+        shown.pointer("/execution/outcome").is_some_and(|outcome| outcome == "converged")
+    });
+    let stands = server.observe("web").is(200);
+    assert_eq!((&stands["replicas"], &stands["revision"]), (&json!(2), &json!("4")));
+    assert_eq!(world.fake_log("calls").len(), 5);
+    server.post("web", on_web("c", 4, 2, 1)).is(200);
+    world.run("verify").exits(0);
+}
+
+/// The refusal of a gate at the call is no end of the wish.
+#[test]
+fn a_hold_is_waited_for() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let mut server = Server::start(&world, &["--follow", "500ms"]);
+    let mut first = server.client();
+    first.write(&post_of("web", &on_web("a", 0, 0, 3).to_string())).unwrap();
+    world.until("it is called", || world.fake_log("calls").len() == 1);
+    server.post("web", on_web("b", 1, 3, 4)).refuses(503, "reconcile_failed");
+    world.run("hold set web --until 1h --reason freeze").exits(0);
+    world.write("fake/go", "");
+    world.until("the first one is over", || world.fake_log("effects").len() == 1);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.fake_log("calls").len(), 1, "nothing is begun under a hold");
+    world.run("hold lift web --reason over").exits(0);
+    world.until("the second one goes on", || server.observe("web").is(200)["ready_replicas"] == 4);
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_lets_a_call_end() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let server = Server::start(&world, &[]);
+    let mut waits = server.client();
+    waits.write(&post_of("web", &on_web("a", 0, 0, 3).to_string())).unwrap();
+    world.until("it is called", || world.fake_log("calls").len() == 1);
+    server.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(300));
+    world.write("fake/go", "");
+    let reply = waits.read(false).unwrap();
+    assert_eq!(reply.is(200)["actual_replicas"], 3);
+    assert_eq!(server.ended().code, Some(0));
+    assert_eq!(world.json("intent show web@latest").exits(0).at("/execution/outcome"), "converged");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once_and_the_next_server_finds_out() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let server = Server::start(&world, &[]);
+    let first = on_web("a", 0, 0, 3);
+    let mut waits = server.client();
+    waits.write(&post_of("web", &first.to_string())).unwrap();
+    world.until("it is called", || world.fake_log("calls").len() == 1);
+    server.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(300));
+    server.signal(Signal::TERM);
+    assert_eq!(server.ended().code, Some(143));
+    world.write("fake/go", "");
+    let mut server = Server::start(&world, &[]);
+    world.until("it is finalized", || is_converged(&mut server, &first));
+    assert_eq!(server.stop().code, Some(0));
+    world.run("verify").exits(0);
+}
+
+#[test]
+fn a_server_that_is_killed_under_a_call_is_taken_over_from() {
+    let world = World::with_fake();
+    world.script(&["gate"]);
+    let mut server = Server::start(&world, &[]);
+    let first = on_web("a", 0, 0, 3);
+    let mut waits = server.client();
+    waits.write(&post_of("web", &first.to_string())).unwrap();
+    world.until("it is called", || world.fake_log("calls").len() == 1);
+    server.die();
+    assert!(waits.read(false).is_err());
+    let mut server = Server::start(&world, &[]);
+    world.until("it is finalized", || is_converged(&mut server, &first));
+    assert!(world.fake_log("effects").len() <= 2);
+    world.run("verify").exits(0);
+}
+
+#[test]
+fn what_the_commands_have_accepted_is_carried_out_by_who_serves() {
+    let world = World::with_fake();
+    let first = on_web("a", 0, 0, 2);
+    apply(&world, &first).exits(0);
+    let mut server = Server::start(&world, &[]);
+    world.until("it is finalized", || is_converged(&mut server, &first));
+    // What a person wishes is a person's to carry out.
+    world
+        .run("intent put web --replicas 5 --expect-revision latest --reason r --supersede")
+        .exits(0);
+    assert_eq!(server.stop().code, Some(0));
+    let mut server = Server::start(&world, &[]);
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(world.fake_log("calls").len(), 1);
+    assert_eq!(server.observe("web").is(200)["replicas"], 5);
+}
