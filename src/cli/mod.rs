@@ -1,8 +1,8 @@
 //! The outside: arguments in, one answer out. The only home of clap.
 //!
-//! Owns how a line is read, how an answer looks, and which exit code it has. Holds no rule, no SQL and
-//! no process: a verb parses, calls one operation, and shows what came of it. Nothing here survives a
-//! crash or needs to.
+//! Owns how a line is read, how an answer looks, and which exit code it has. Holds no rule, no SQL
+//! and no process: a verb parses, calls one operation, and shows what came of it. Nothing here
+//! survives a crash or needs to.
 
 pub mod address;
 mod app;
