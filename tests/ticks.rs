@@ -5,6 +5,7 @@ mod autoscale;
 mod brought_back;
 mod deaths;
 mod order;
+mod over;
 mod prometheus;
 mod recipe;
 mod reconcile;
