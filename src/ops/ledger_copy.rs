@@ -8,7 +8,7 @@ use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::result::Detail;
 use crate::domain::time::DurationMs;
 use crate::ledger::life::{Begun, Move, Opening, Standing};
-use crate::ledger::{Head, LedgerError, Location, OpenOptions};
+use crate::ledger::{Head, LedgerError, Location, OpenOptions, Verification};
 
 /// Where a ledger goes.
 pub struct LedgerCopy {
@@ -53,15 +53,42 @@ pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, 
     // Nothing is begun that could not be ended.
     let why = Some(order.reason.as_str());
     may_administer(session, PolicyAction::Administer, "the ledger", why)?;
-    let mut moving = match Move::begin(&mut session.ledger, &order.to, open)? {
+    let moving = match Move::begin(&mut session.ledger, &order.to, open)? {
         Begun::Moving(moving) => *moving,
         Begun::Arrived { incarnation, heads } => {
             return Ok(Copied { events: 0, incarnation, heads, was_there: true });
         }
     };
+    match go_on(session, order, moving, &standing, &place) {
+        Ok((events, found)) => {
+            let (incarnation, heads) = (incarnation + 1, found.heads);
+            Ok(Copied { events, incarnation, heads, was_there: false })
+        }
+        // Another run of the same line may have come to the end first.
+        Err(error) => match Move::begin(&mut session.ledger, &order.to, open) {
+            Ok(Begun::Arrived { incarnation, heads }) => {
+                Ok(Copied { events: 0, incarnation, heads, was_there: true })
+            }
+            Ok(Begun::Moving(_)) | Err(_) => Err(error),
+        },
+    }
+}
+
+/// From the copy as it was found to the one that is open.
+fn go_on(
+    session: &mut Session,
+    order: &LedgerCopy,
+    mut moving: Move,
+    standing: &Standing,
+    place: &str,
+) -> Result<(u64, Verification), OpError> {
     let mut events = moving.pull(&mut session.ledger)?.events;
-    if standing == Standing::Open {
-        seal(session, place, &order.reason)?;
+    if *standing == Standing::Open {
+        match seal(session, place.to_owned(), &order.reason) {
+            // Another run of the same line has.
+            Err(OpError::Ledger(LedgerError::Sealed { to, .. })) if to == place => {}
+            sealed => sealed?,
+        }
     }
     events += moving.pull(&mut session.ledger)?.events;
     let opening = Opening {
@@ -71,6 +98,5 @@ pub fn ledger_copy(session: &mut Session, order: &LedgerCopy) -> Result<Copied, 
         commands: [Session::command_id()?, Session::command_id()?, Session::command_id()?],
     };
     let found = moving.open(&mut session.ledger, opening)?;
-    let (incarnation, heads) = (incarnation + 1, found.heads);
-    Ok(Copied { events, incarnation, heads, was_there: false })
+    Ok((events, found))
 }

@@ -148,7 +148,9 @@ fn raise(
         Standing::Backup => return Err(LedgerError::IsBackup { path: identity.path }.into()),
         Standing::Sealed { .. } | Standing::Open => {}
     }
-    let incarnation = incarnation.max(lost.incarnation).saturating_add(1);
+    // Where it has moved to it is another one already.
+    let elsewhere = txn.opens_elsewhere()?.unwrap_or_default();
+    let incarnation = incarnation.max(lost.incarnation).max(elsewhere).saturating_add(1);
     let body = RegistryBody::LedgerRestored { incarnation, reason: reason.clone(), decision };
     txn.append_registry(&Stamped { at: now, by: by.clone(), body })?;
     // A history that nobody can ask any more has minted nothing above the seconds of this clock:

@@ -3,22 +3,11 @@
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::people::{next, pasted};
-use crate::support::{Ran, World};
-
-fn send(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).unwrap();
-    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
-}
-
-/// Whether a process is stopped.
-fn is_stopped(child: &Child) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-    stat.rsplit_once(") ").unwrap().1.starts_with('T')
-}
+use crate::support::{Ran, World, is_stopped, send};
 
 fn ended(line: &str, child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();

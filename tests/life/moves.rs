@@ -1,7 +1,8 @@
 //! A move is made once: whatever becomes of the new place, no second one opens.
 
 use super::backup;
-use crate::support::World;
+use crate::support::postgres::sqlite_only;
+use crate::support::{World, is_stopped, send};
 
 const MOVE: &str = "ledger copy --to moved.db --reason move";
 
@@ -84,4 +85,104 @@ fn a_backup_stays_what_it_is() {
     }
     assert_eq!(std::fs::read(world.path("b.db")).unwrap(), before);
     world.run("--ledger b.db verify").exits(0);
+}
+
+/// Starts a line that stops at the N-th time of a point; none where it has ended before.
+fn paused(world: &mut World, line: &str, point: &str, nth: u32) -> Option<std::process::Child> {
+    world.set("SCALECTL_TEST_STOP", "yes").set("SCALECTL_TEST_CRASH", format!("{point}#{nth}"));
+    let mut child = world.start(line);
+    world.unset("SCALECTL_TEST_STOP").unset("SCALECTL_TEST_CRASH");
+    let mut is_over = false;
+    world.until("it has stopped or ended", || {
+        is_over = child.try_wait().expect("it is ours").is_some();
+        is_over || is_stopped(&child)
+    });
+    (!is_over).then_some(child)
+}
+
+fn goes_on(child: std::process::Child) -> Option<i32> {
+    send(&child, rustix::process::Signal::CONT);
+    child.wait_with_output().expect("it is ours").status.code()
+}
+
+/// Somebody opens the old place again while a copy is under way: of the two at most one is open,
+/// wherever the copy was.
+#[test]
+fn a_source_that_is_opened_again_keeps_its_copy_closed() {
+    let ready = World::with_fake();
+    ready.run("scale web=2 --reason first --key k1").exits(0);
+    let mut seen = 0;
+    for point in ["before_commit", "after_commit", "before_name"] {
+        for nth in 1..12 {
+            let mut world = ready.copy();
+            let Some(child) = paused(&mut world, MOVE, point, nth) else { break };
+            seen += 1;
+            let back = world.run("restore --in-place --unseal --reason back --lock-timeout 300ms");
+            let ended = goes_on(child);
+            let own = match world.ledger_variable() {
+                Some((_, address)) => address,
+                None => world.ledger().to_str().expect("UTF-8").to_owned(),
+            };
+            let open = [takes_writes(&world, &own), takes_writes(&world, "moved.db")];
+            let told = format!("{point}#{nth}: back {back:#?}, copy {ended:?}, open {open:?}");
+            assert!(open != [true, true], "{told}");
+            // Whoever was told that it is open again, or that it has moved, is right.
+            assert!(back.code != Some(0) || ended == Some(0) || open[0], "{told}");
+            world.run("verify").exits(0);
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
+
+/// The same line twice at once: one moves it, and both are told that it has moved.
+#[test]
+fn a_move_that_another_run_has_finished_is_no_damage() {
+    let ready = World::with_fake();
+    ready.run("scale web=2 --reason first --key k1").exits(0);
+    for (point, nth) in [("after_commit", 1), ("after_commit", 2), ("before_name", 1)] {
+        let mut world = ready.copy();
+        let Some(child) = paused(&mut world, MOVE, point, nth) else { break };
+        let second = world.run(&format!("{MOVE} --lock-timeout 300ms")).code;
+        let first = goes_on(child);
+        assert!(first == Some(0), "{point}#{nth}: {first:?}, {second:?}");
+        world.run(MOVE).exits(0);
+        world.run("--ledger moved.db verify").exits(0);
+    }
+}
+
+/// Two of them at once: the second waits for the first, and puts aside what that has made.
+#[test]
+fn of_two_restores_each_puts_aside_what_it_has_sealed() {
+    sqlite_only!("a file is restored");
+    let mut world = World::with_fake();
+    world.run("scale web=2 --reason first --key k1").exits(0);
+    backup(&world);
+    let line = "restore --from b.db --replace --reason lost";
+    let child = paused(&mut world, line, "before_name", 1).expect("it stops");
+    let ran = world.json(&format!("{line} --lock-timeout 300ms")).exits(20);
+    assert_eq!(ran.at("/error/code"), "ledger_busy");
+    assert_eq!(goes_on(child), Some(0));
+    world.run("scale web=9 --reason acked --key acked --timeout 20s").exits(0);
+    let all: Vec<_> =
+        (0..4).map(|_| world.start(&format!("{line} --lock-timeout 30s -o json"))).collect();
+    let mut incarnations = std::collections::BTreeSet::new();
+    for child in all {
+        let ran = child.wait_with_output().expect("it is ours");
+        let told: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("an answer");
+        assert_eq!(ran.status.code(), Some(0), "{told:#}");
+        assert!(incarnations.insert(told["restored"]["incarnation"].as_u64()), "{told:#}");
+    }
+    let mut acked = 0;
+    for file in std::fs::read_dir(world.ledger().parent().expect("a folder")).expect("ours") {
+        let path = file.expect("ours").path();
+        let name = path.to_str().expect("UTF-8").to_owned();
+        if name.contains(".replaced-") && !name.ends_with("-wal") && !name.ends_with("-shm") {
+            world.run(&format!("--ledger {name} verify")).exits(0);
+            assert!(!takes_writes(&world, &name), "{name} takes writes");
+            acked +=
+                u32::from(world.run(&format!("--ledger {name} intent show acked")).code == Some(0));
+        }
+    }
+    assert_eq!(acked, 1, "what was acknowledged is in what was put aside");
+    world.run("verify").exits(0);
 }

@@ -103,6 +103,18 @@ pub(crate) fn processes(is_meant: impl Fn(&[&str]) -> bool) -> Vec<i32> {
     pids().into_iter().filter(is_one).collect()
 }
 
+/// Sends a signal to a process.
+pub(crate) fn send(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// Whether a process is stopped.
+pub(crate) fn is_stopped(child: &Child) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    stat.rsplit_once(") ").unwrap().1.starts_with('T')
+}
+
 impl Ran {
     /// Asserts the exit code and returns the run.
     #[track_caller]

@@ -1,8 +1,8 @@
 //! The wire of protocol `scalectl.relocator/1`: one process per call, one JSON object in, one out.
 //!
 //! Owns the text of every request and answer and the strict reading of both, for the parent and
-//! for relocators alike. Never starts a process and never touches a disk. Every operation is idempotent:
-//! after a crash the same request comes to the same end, and its receipt says so.
+//! for relocators alike. Never starts a process and never touches a disk. Every operation is
+//! idempotent: after a crash the same request comes to the same end, and its receipt says so.
 //!
 //! `docs/relocator-protocol.md` is the page for authors. Members that are not known are ignored, so
 //! that words may be added.

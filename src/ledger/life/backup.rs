@@ -69,7 +69,7 @@ fn fill(
     if !ledger.engine.copy_into(draft.temporary())? {
         let engine = draft.connect(order.open.lock_timeout)?;
         let mut copy = Ledger::of_file(engine, identity.clone(), draft.temporary());
-        pull(ledger, &mut copy)?;
+        pull(&ledger.read()?, &mut copy)?;
         copy.name_copy(order.command_id.clone(), identity.incarnation)?;
     }
     let (_, mut engine) = sqlite::open_as_it_is(draft.temporary(), order.open.lock_timeout)?;

@@ -149,10 +149,12 @@ impl Move {
 
     /// Takes over what is new in the source.
     pub fn pull(&mut self, source: &mut Ledger) -> Result<Pulled, LedgerError> {
-        pull(source, &mut self.target)
+        pull(&source.read()?, &mut self.target)
     }
 
-    /// Opens the ledger in its new place. The source must be sealed, or it is refused.
+    /// Opens the ledger in its new place. The source must be sealed, or it is refused; and it stays
+    /// so: from the last look at it until the copy is open under its name nobody else writes there,
+    /// neither to put it back in use nor to open the copy as well.
     pub fn open(
         mut self,
         source: &mut Ledger,
@@ -160,23 +162,28 @@ impl Move {
     ) -> Result<Verification, LedgerError> {
         let (standing, incarnation) = source.read()?.standing()?;
         if !matches!(standing, Standing::Sealed { .. }) {
-            let problem = "the source is not sealed".to_owned();
-            let path = self.target.identity.path.clone();
-            return Err(LedgerError::OtherLedger { doing: "open", path, problem });
+            return Err(back_in_use(source.identity()));
         }
         self.pull(source)?;
         let Opening { by, now, from, commands: [naming, handing, opening] } = opening;
         if !self.is_open()? {
             if handed_over(&source.read()?)?.is_none() {
-                hold_equal(source, &mut self.target)?;
+                hold_equal(&source.read()?, &mut self.target)?;
                 self.target.name_copy(naming, incarnation)?;
                 self.target.read()?.verify_whole()?;
-                hand_over(source, handing, &by, now)?;
+                hand_over(source, handing.clone(), &by, now)?;
             }
             // Heads that are kept of the source, now or later, are those of the copy, too.
             self.pull(source)?;
-            hold_equal(source, &mut self.target)?;
+            hold_equal(&source.read()?, &mut self.target)?;
             self.target.read()?.verify_whole()?;
+        }
+        let held = source.write_whole_anyway(handing)?;
+        if handed_over(&held)?.is_none() {
+            return Err(back_in_use(held.identity()));
+        }
+        if !self.is_open()? {
+            hold_equal(&held, &mut self.target)?;
             let mut txn = self.target.write_whole_anyway(opening)?;
             let at = txn.now().unwrap_or(now);
             // Whom the new place knows, not whom the old one did.
@@ -191,6 +198,7 @@ impl Move {
         if let Some(draft) = draft {
             draft.publish()?;
         }
+        drop(held);
         Ok(found)
     }
 
@@ -221,15 +229,23 @@ fn hand_over(
     let mut txn = source.write_whole_anyway(command_id)?;
     let (at, heads) = (txn.now().unwrap_or(now), txn.chain_heads()?);
     let incarnation = txn.standing()?.1;
-    if let Some(RegistryBody::LedgerSealed { to, reason, decision, opens: None, .. }) =
-        txn.seal()?
-    {
-        let opens = Some(incarnation + 1);
-        let body = RegistryBody::LedgerSealed { to, heads, reason, decision, opens };
-        txn.append_registry(&Stamped { at, by: by.clone(), body })?;
-        let _committed = txn.commit()?;
+    match txn.seal()? {
+        Some(RegistryBody::LedgerSealed { to, reason, decision, opens: None, .. }) => {
+            let opens = Some(incarnation + 1);
+            let body = RegistryBody::LedgerSealed { to, heads, reason, decision, opens };
+            txn.append_registry(&Stamped { at, by: by.clone(), body })?;
+            txn.commit().map(drop)
+        }
+        // Another run has come as far.
+        Some(RegistryBody::LedgerSealed { opens: Some(_), .. }) => Ok(()),
+        _ => Err(back_in_use(txn.identity())),
     }
-    Ok(())
+}
+
+/// Somebody has put the source back in use while it was copied: the copy stays closed.
+fn back_in_use(source: &LedgerIdentity) -> LedgerError {
+    let problem = "it is not sealed any more: somebody has put it back in use".to_owned();
+    LedgerError::OtherLedger { doing: "move", path: source.path.clone(), problem }
 }
 
 fn gone(source: &Ledger, to: &Path) -> LedgerError {
@@ -299,8 +315,8 @@ fn arrived(source: &mut Ledger, found: &mut Ledger) -> Result<Option<Begun>, Led
 }
 
 /// Refuses a copy that is not all of the source, to the last event.
-fn hold_equal(source: &mut Ledger, target: &mut Ledger) -> Result<(), LedgerError> {
-    let (ours, theirs) = (source.read()?.stream_heads()?, target.read()?.stream_heads()?);
+fn hold_equal(source: &ReadTxn<'_>, target: &mut Ledger) -> Result<(), LedgerError> {
+    let (ours, theirs) = (source.stream_heads()?, target.read()?.stream_heads()?);
     if ours == theirs {
         return Ok(());
     }
@@ -321,13 +337,17 @@ impl ReadTxn<'_> {
     }
 }
 
-/// Takes over, in their order, the events that the target lacks. What it has must be the same.
-pub(super) fn pull(source: &mut Ledger, target: &mut Ledger) -> Result<Pulled, LedgerError> {
+/// Takes over, in their order, the events that the target lacks. What it has must be the same. Once
+/// it has its name, the source is sealed and adds nothing but that it hands over: what follows upon
+/// the seal there would open the copy.
+pub(super) fn pull(read: &ReadTxn<'_>, target: &mut Ledger) -> Result<Pulled, LedgerError> {
     let mut pulled = Pulled::default();
     let mut heads: BTreeMap<Stream, Option<Head>> = BTreeMap::new();
     let mut chunk: Vec<Copied> = Vec::new();
-    let read = source.read()?;
     let path = read.path().to_owned();
+    let named = target.read()?;
+    let is_named = identity_of(named.engine(), named.path())?.is_some();
+    drop(named);
     read.engine().each(sql::READ_EVENTS, &[Value::Int(0)], &mut |row| {
         let row = EventRow::of(row)?;
         let stream: Stream = parsed(&path, || row.place(), row.stream)?;
@@ -342,6 +362,9 @@ pub(super) fn pull(source: &mut Ledger, target: &mut Ledger) -> Result<Pulled, L
                 return Err(other(&target.identity.path));
             }
             return Ok(ControlFlow::Continue(()));
+        }
+        if is_named && row.kind != "ledger_sealed" {
+            return Err(back_in_use(read.identity()));
         }
         chunk.push(Copied {
             stream,

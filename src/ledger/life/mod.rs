@@ -104,6 +104,14 @@ impl ReadTxn<'_> {
         self.engine().check_may_write()
     }
 
+    /// The incarnation in which it goes on where it has moved to, once that was about to open.
+    pub fn opens_elsewhere(&self) -> Result<Option<u64>, LedgerError> {
+        Ok(match self.seal()? {
+            Some(RegistryBody::LedgerSealed { opens, .. }) => opens,
+            _ => None,
+        })
+    }
+
     /// What has sealed it, while it is sealed.
     fn seal(&self) -> Result<Option<RegistryBody>, LedgerError> {
         Ok(self.read_standing()?.0)

@@ -6,7 +6,7 @@
 //! would be replayed into it. What is aside is never written over. After a crash there is the old
 //! one, or none and the old one aside, or the new one; the same line again goes on.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +46,9 @@ pub struct Lost {
 /// A restore under way.
 pub struct Restoring {
     draft: Draft,
+    /// Held from before the old one is asked until the new one has its name; none where nothing is
+    /// replaced.
+    place: Option<File>,
     to: PathBuf,
     /// The ending of what is put aside.
     aside: Option<String>,
@@ -75,12 +78,13 @@ impl Restoring {
             error => error,
         })?;
         let seed = order.command_id.as_str();
-        let (draft, lost) = if order.aside.is_none() {
-            (Draft::begin(order.to, seed)?, (Lost::default(), None))
+        let (draft, place, lost) = if order.aside.is_none() {
+            (Draft::begin(order.to, seed)?, None, (Lost::default(), None))
         } else {
             let draft = Draft::begin_over(order.to, seed)?;
+            let place = draft.hold_place(timeout)?;
             let lost = ask_the_old(draft.path(), order.open)?;
-            (draft, lost)
+            (draft, Some(place), lost)
         };
         sqlite::copy_into(&source, draft.temporary())?;
         drop(source);
@@ -101,7 +105,7 @@ impl Restoring {
         ledger.read()?.verify_whole()?;
         let to = draft.path().to_owned();
         let aside = order.aside.map(str::to_owned);
-        Ok((Self { draft, to, aside, lost: lost.0 }, ledger))
+        Ok((Self { draft, place, to, aside, lost: lost.0 }, ledger))
     }
 
     /// The ledger that is going to be replaced, where there is one: so that it can be sealed.
@@ -115,12 +119,13 @@ impl Restoring {
     pub fn finish(self, mut ledger: Ledger) -> Result<Restored, LedgerError> {
         let found = ledger.read()?.verify_whole()?;
         drop(ledger);
-        let Self { draft, to, aside, .. } = self;
+        let Self { draft, place, to, aside, .. } = self;
         let (aside, orphans) = match aside {
             None => (None, Vec::new()),
             Some(ending) => put_aside(&to, &ending)?,
         };
         draft.publish()?;
+        drop(place);
         Ok(Restored { found, aside, orphans })
     }
 }

@@ -7,6 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::{SqliteEngine, connection, place};
 use crate::crash::{self, CrashPoint};
@@ -14,6 +18,9 @@ use crate::domain::digest::sha256_hex;
 use crate::domain::time::DurationMs;
 use crate::files;
 use crate::ledger::error::LedgerError;
+
+/// How long to wait before asking again for a place that another process holds.
+const PLACE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A file in the making. Removes it when it is dropped, unless it is one that goes on later.
 pub(in crate::ledger) struct Draft {
@@ -81,6 +88,30 @@ impl Draft {
         let suffix = &sha256_hex(seed.as_bytes())[..16];
         let temporary = directory.join(format!("{}{suffix}", place::draft_prefix(name)));
         Ok(Self { directory: directory.to_owned(), temporary, path, is_kept: false, group: None })
+    }
+
+    /// Keeps every other process from replacing anything in the same directory until it is dropped:
+    /// what one has looked at and closed is what it then moves away.
+    #[expect(clippy::disallowed_methods, reason = "how long was waited is no deadline")]
+    pub(in crate::ledger) fn hold_place(
+        &self,
+        lock_timeout: DurationMs,
+    ) -> Result<File, LedgerError> {
+        let directory = File::open(&self.directory).map_err(|error| self.refused(&error))?;
+        let began = Instant::now();
+        loop {
+            match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(directory),
+                Err(Errno::WOULDBLOCK) if began.elapsed() < lock_timeout.to_std() => {
+                    std::thread::sleep(PLACE_PAUSE);
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    let (doing, path, waited) = ("replace", self.path.clone(), lock_timeout);
+                    return Err(LedgerError::Busy { doing, path, waited });
+                }
+                Err(error) => return Err(self.refused(&error.into())),
+            }
+        }
     }
 
     fn refuse_side_files(&self) -> Result<(), LedgerError> {
