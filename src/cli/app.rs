@@ -13,6 +13,7 @@ use super::output::{Format, LedgerShown, Recorded};
 use super::passwd::this_user;
 use super::problem::{Problem, ProblemContext};
 use crate::actuator::host::{self, Deadline};
+use crate::actuator::signals;
 use crate::domain::id::{ExecutionKey, IntentRevision, ServiceName};
 use crate::domain::scale::left::Left;
 use crate::domain::scale::provenance::{Claim, Provenance};
@@ -20,7 +21,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
 use crate::ledger::{CreateOptions, LOCK_TIMEOUT_MAX, Ledger, OpenOptions};
 use crate::ops::clock::Clock;
-use crate::ops::{Place, Session, mint};
+use crate::ops::{OpError, Place, Session, mint};
 
 /// The flags that every verb takes.
 #[derive(Debug, Clone, Default, Args)]
@@ -369,9 +370,19 @@ impl App {
 
     /// The same of a fault about a key whose calls have left this.
     pub(crate) fn problem_of(&self, fault: Fault, left: Left) -> Problem {
+        let fault = ended_by_signal(fault);
         let left = fault.left().unwrap_or(left);
         let problem = fault.into_problem(&self.problem_context()).with_left(left);
         if problem.code == "ledger_missing" { self.about_no_ledger(problem) } else { problem }
+    }
+}
+
+/// What a signal has ended is told as that: the ledger that was waited for is well for all we know.
+fn ended_by_signal(fault: Fault) -> Fault {
+    let is_wait = matches!(&fault, Fault::Op(OpError::Ledger(error)) if error.is_unavailable());
+    match signals::installed().and_then(signals::Signals::first) {
+        Some(signal) if is_wait => Fault::Op(OpError::Interrupted { signal, key: None }),
+        Some(_) | None => fault,
     }
 }
 

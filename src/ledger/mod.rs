@@ -58,7 +58,7 @@ pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
 pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
-pub use waiting::{Sought, WhileLocked};
+pub use waiting::{Sought, WhileAsked, WhileLocked};
 pub use write::{Committed, WriteTxn};
 
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId};

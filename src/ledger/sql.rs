@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
+use super::WhileAsked;
 use super::error::LedgerError;
 use crate::domain::time::{DurationMs, Timestamp};
 
@@ -196,6 +197,9 @@ pub(super) trait Engine: Send {
     fn confirm(&self) -> Result<(), LedgerError> {
         Ok(())
     }
+    /// Lets `ask` look after every wait for an answer, and end it. An engine that answers at once
+    /// asks nobody.
+    fn while_asked(&self, _ask: WhileAsked) {}
     /// Commits.
     fn commit(&self) -> Result<(), CommitError>;
     /// Rolls back, as far as the connection still can.

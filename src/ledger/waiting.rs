@@ -14,6 +14,9 @@ use crate::domain::time::DurationMs;
 /// Asked again and again while another writer is waited for, with how long so far.
 pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
 
+/// Asked again and again while a server's answer is waited for.
+pub type WhileAsked = Box<dyn Fn() -> ControlFlow<()> + Send>;
+
 /// What was looked for and not found, which somebody may be recording.
 #[derive(Debug, Clone, Copy)]
 pub enum Sought<'a> {
@@ -44,6 +47,12 @@ impl Ledger {
     /// Lets `ask` look after every wait for another writer, and end it before the lock timeout.
     pub fn while_locked(&mut self, lock_timeout: DurationMs, ask: WhileLocked) {
         self.patience = Some(Patience { lock_timeout, ask });
+    }
+
+    /// Lets `ask` look after every wait for a server's answer, and end it: what was asked is then
+    /// not known, a COMMIT neither.
+    pub fn while_asked(&mut self, ask: WhileAsked) {
+        self.engine.while_asked(ask);
     }
 
     /// Waits for whoever may be recording what was not found. On a server the COMMIT of a process

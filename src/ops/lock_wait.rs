@@ -7,6 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::OpError;
 use super::session::Session;
@@ -27,16 +29,23 @@ pub(super) struct LockWait {
     /// Until when the command may wait for anything; none where only the lock timeout bounds it.
     deadline: Cell<Option<Deadline>>,
     /// A call is under way: neither a signal nor the caller's time may lose what it came to.
-    must_go_on: Cell<bool>,
+    must_go_on: Arc<AtomicBool>,
 }
 
 impl LockWait {
     /// Whether a wait of so long may go on.
     fn may_go_on(&self) -> bool {
-        self.must_go_on.get()
-            || signals::installed().and_then(signals::Signals::first).is_none()
-                && self.deadline.get().is_none_or(|deadline| !deadline.is_past())
+        self.goes_on()
+            || !is_signalled() && self.deadline.get().is_none_or(|deadline| !deadline.is_past())
     }
+
+    fn goes_on(&self) -> bool {
+        self.must_go_on.load(Ordering::Relaxed)
+    }
+}
+
+fn is_signalled() -> bool {
+    signals::installed().and_then(signals::Signals::first).is_some()
 }
 
 impl Session {
@@ -64,6 +73,14 @@ impl Session {
             ControlFlow::Continue(())
         };
         self.ledger.while_locked(lock_timeout, Box::new(ask));
+        let must_go_on = Arc::clone(&self.lock_wait.must_go_on);
+        // The caller's time is kept by whoever asks the server.
+        self.ledger.while_asked(Box::new(move || {
+            // As above: what has waited this long is ended in words.
+            let _ = signals::install();
+            let goes_on = must_go_on.load(Ordering::Relaxed) || !is_signalled();
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }));
     }
 
     /// Lets no wait for the ledger outlast the time that the caller has for all of it.
@@ -89,7 +106,7 @@ impl Session {
     /// again.
     pub fn outwait(&mut self, sought: Sought<'_>) -> Result<bool, OpError> {
         let waited = self.ledger.outwait(sought);
-        waited.map_err(|error| ended_by_signal(error, self.lock_wait.must_go_on.get()))
+        waited.map_err(|error| ended_by_signal(error, self.lock_wait.goes_on()))
     }
 
     /// Until when the caller waits for anything, where that is bounded.
@@ -99,7 +116,7 @@ impl Session {
 
     /// Says whether a call is under way, whose result is worth more than an early end.
     pub(super) fn must_go_on(&self, must: bool) {
-        self.lock_wait.must_go_on.set(must);
+        self.lock_wait.must_go_on.store(must, Ordering::Relaxed);
         let deadline = self.waits_until().filter(|_| !must);
         self.ledger.answer_within(deadline.map(Deadline::remaining));
     }
@@ -112,7 +129,7 @@ pub(super) fn write_to<'l>(
     reach: Reach,
 ) -> Result<WriteTxn<'l>, OpError> {
     let command_id = Session::command_id()?;
-    ledger.write(command_id, reach).map_err(|error| ended_by_signal(error, wait.must_go_on.get()))
+    ledger.write(command_id, reach).map_err(|error| ended_by_signal(error, wait.goes_on()))
 }
 
 /// The same, and what is known of these keys is read with the begin.
@@ -124,7 +141,7 @@ pub(super) fn write_about<'l>(
 ) -> Result<WriteTxn<'l>, OpError> {
     let command_id = Session::command_id()?;
     let begun = ledger.write_about(command_id, reach, keys);
-    begun.map_err(|error| ended_by_signal(error, wait.must_go_on.get()))
+    begun.map_err(|error| ended_by_signal(error, wait.goes_on()))
 }
 
 fn ended_by_signal(error: LedgerError, must_go_on: bool) -> OpError {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::proxy::{Fault, Plan, Proxy, Side};
 use super::{ended, with_fake};
 use crate::support::postgres::Cluster;
-use crate::support::{SERVICE, World};
+use crate::support::{SERVICE, World, send};
 
 const PUT: &str = "intent put web --replicas 3 --key k1 --reason r";
 
@@ -222,6 +222,56 @@ fn a_server_that_answers_nothing_keeps_nobody_beyond_their_time() {
     assert_eq!(ran.exits(20).at("/error/code"), "ledger_unreachable");
     assert!(took < Duration::from_secs(8), "{took:?}");
     world.run("verify").exits(0);
+}
+
+/// Ctrl-C ends a wait for a server in words, also where no lock is waited for: in a COMMIT nobody
+/// knows then, before it nothing was written.
+#[test]
+fn a_signal_ends_the_wait_for_an_answer_in_words() {
+    let server = Cluster::start(&[]);
+    let world = alone(&server);
+    let stop = |child: &std::process::Child| {
+        std::thread::sleep(Duration::from_millis(1500));
+        send(child, rustix::process::Signal::INT);
+    };
+    server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    for line in ["intent put web --replicas 3 --reason r --key k7", "scale web=4 --reason r"] {
+        let child = world.start(&format!("-o json {line}"));
+        world.until("its COMMIT waits", || server.psql("postgres", waiting) != "0");
+        let began = std::time::Instant::now();
+        stop(&child);
+        let ran = ended(child, line).exits(16);
+        assert_eq!(ran.at("/error/code"), "commit_unknown");
+        assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+        server.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+        server.psql("postgres", "SELECT pg_reload_conf()");
+        world.run("replay --all --lock-timeout 10s");
+        server.psql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+        server.psql("postgres", "SELECT pg_reload_conf()");
+    }
+    server.psql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    server.psql("postgres", "SELECT pg_reload_conf()");
+    world.run("verify").exits(0);
+    // A server that falls silent between two questions.
+    let mut world = with_fake();
+    world.run(PUT).exits(0);
+    let line = "explain k1";
+    let direct = Proxy::start(&Cluster::shared().socket(), None);
+    world.set("SCALECTL_LEDGER", direct.address(world.schema().name()));
+    world.run(line).exits(0);
+    let answers = direct.seen().into_iter().filter(|seen| seen.side == Side::Server).count();
+    let number = answers - 4;
+    let plan = Plan { side: Side::Server, number, fault: Fault::Silence, comes_back: false };
+    let proxy = Proxy::start(&Cluster::shared().socket(), Some(plan));
+    world.set("SCALECTL_LEDGER", proxy.address(world.schema().name()));
+    let child = world.start(&format!("-o json {line}"));
+    let began = std::time::Instant::now();
+    stop(&child);
+    let ran = ended(child, line).exits(130);
+    assert_eq!(ran.at("/error/code"), "interrupted");
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
 }
 
 /// Whoever has said how long to wait does not wait for the patience of a statement.

@@ -21,9 +21,9 @@ use super::address::ServerAddress;
 use super::problem;
 use crate::crash;
 use crate::domain::time::DurationMs;
-use crate::ledger::OpenOptions;
 use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{CommitError, MayWait};
+use crate::ledger::{OpenOptions, WhileAsked};
 
 /// How long one statement may take, and how long a client that has stopped in a transaction may
 /// keep its locks.
@@ -42,6 +42,9 @@ const SLICE: Duration = Duration::from_millis(100);
 /// less, and what it says is worth it.
 const ANSWERS: Duration = Duration::from_secs(3);
 
+/// Why there is no answer where whoever waited has ended the wait.
+const GIVEN_UP: &str = "its answer is not waited for any more";
+
 /// How long it may take to tell a server to give up.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -53,6 +56,8 @@ pub(super) struct Server {
     link: RefCell<Option<Link>>,
     /// When whoever asks has no more time for answers; none where the usual patience is theirs.
     end: Cell<Option<Instant>>,
+    /// Who looks after waits for answers, where somebody does.
+    watch: RefCell<Option<WhileAsked>>,
     /// Whether the last statement failed: its transaction is lost, and COMMIT would answer well.
     is_aborted: Cell<bool>,
 }
@@ -108,7 +113,8 @@ impl Server {
         })?;
         let (link, is_aborted) = (RefCell::new(None), Cell::new(false));
         let (lock_timeout, end) = (options.lock_timeout, Cell::new(None));
-        let server = Self { address, lock_timeout, runtime, link, end, is_aborted };
+        let watch = RefCell::new(None);
+        let server = Self { address, lock_timeout, runtime, link, end, watch, is_aborted };
         server.answer_within(options.answer_within);
         server.reconnect()?;
         Ok(server)
@@ -138,6 +144,10 @@ impl Server {
             Ok(Err(error)) => Err(problem::connecting(&self.address, &error)),
             Err(_) => Err(self.unreachable("connect to", &no_answer_within(patience))),
         }
+    }
+
+    pub(super) fn while_asked(&self, ask: WhileAsked) {
+        *self.watch.borrow_mut() = Some(ask);
     }
 
     /// Waits for no answer beyond so long from now, or not far.
@@ -192,7 +202,25 @@ impl Server {
         doing: &'static str,
         question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LedgerError> {
-        self.ask_while(doing, &mut || ControlFlow::Continue(()), question)
+        let Some(answer) = self.watched(doing, question)? else {
+            if let Some(link) = self.link.take() {
+                self.cancel(&link.client);
+            }
+            return Err(self.unreachable(doing, GIVEN_UP));
+        };
+        Ok(answer)
+    }
+
+    /// The same; none where whoever looks after the wait has ended it. The connection is there
+    /// still, and what was asked goes on.
+    fn watched<T>(
+        &self,
+        doing: &'static str,
+        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<Option<T>, LedgerError> {
+        let watch = self.watch.borrow();
+        let mut go_on = || watch.as_ref().map_or(ControlFlow::Continue(()), |ask| ask());
+        self.sliced(doing, &mut go_on, question)
     }
 
     /// The same, and whoever waits may give it up: then the server is told to, and the connection
@@ -203,6 +231,23 @@ impl Server {
         may_wait: MayWait<'_>,
         question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, LedgerError> {
+        let answer = self.sliced(doing, may_wait, question)?;
+        let Some(answer) = answer else {
+            if let Some(link) = self.link.take() {
+                self.cancel(&link.client);
+            }
+            let waited = DurationMs::ZERO;
+            return Err(LedgerError::Busy { doing, path: self.path(), waited });
+        };
+        Ok(answer)
+    }
+
+    fn sliced<T>(
+        &self,
+        doing: &'static str,
+        may_wait: MayWait<'_>,
+        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<Option<T>, LedgerError> {
         let patience = self.in_time(self.patience());
         let link = self.link.borrow();
         let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
@@ -212,18 +257,11 @@ impl Server {
         let answer = self.within(patience, sliced(question, may_wait));
         // Of a lost transaction only the way back to a savepoint succeeds.
         self.is_aborted.set(false);
-        if let Ok(None) = &answer {
-            self.cancel(&connected.client);
-        }
         drop(link);
         match answer {
-            Ok(Some(Ok(answer))) => Ok(answer),
+            Ok(Some(Ok(answer))) => Ok(Some(answer)),
             Ok(Some(Err(error))) => Err(self.failed(doing, &error)),
-            Ok(None) => {
-                drop(self.link.take());
-                let waited = DurationMs::ZERO;
-                Err(LedgerError::Busy { doing, path: self.path(), waited })
-            }
+            Ok(None) => Ok(None),
             Err(_) => {
                 drop(self.link.take());
                 Err(self.unreachable(doing, &no_answer_within(patience)))
@@ -274,8 +312,14 @@ impl Server {
             return Err(CommitError::NotApplied(LedgerError::Failed { doing, path, problem }));
         }
         let commit = async |client: &Client| client.batch_execute("COMMIT").await;
-        let go_on = &mut || ControlFlow::Continue(());
-        match self.ask_while("commit to", go_on, commit) {
+        // To end it there would leave a row that no standby has.
+        let committed = self.watched("commit to", commit).and_then(|committed| {
+            committed.ok_or_else(|| {
+                drop(self.link.take());
+                self.unreachable("commit to", GIVEN_UP)
+            })
+        });
+        match committed {
             Ok(()) => lock().pop().map_or(Ok(()), |problem| {
                 let (doing, path) = ("commit to", self.path());
                 Err(CommitError::Unknown(LedgerError::Failed { doing, path, problem }))

@@ -27,7 +27,7 @@ pub use address::{AddressError, ServerAddress, Surroundings};
 use super::error::LedgerError;
 use super::sql::{Bound, CommitError, Engine, Lock, MayWait, Row, RowFlow, Statement, Value};
 use crate::domain::time::Timestamp;
-use crate::ledger::OpenOptions;
+use crate::ledger::{OpenOptions, WhileAsked};
 use ahead::{AT_ONCE_MAX, Ahead, typed};
 use connection::Server;
 pub(super) use life::schema_version;
@@ -234,6 +234,10 @@ impl Engine for PostgresEngine {
         let answers =
             self.server.ask("read", async |client| Ok(ahead::ask_all(client, &new).await));
         self.keep(&new, answers?)
+    }
+
+    fn while_asked(&self, ask: WhileAsked) {
+        self.server.while_asked(ask);
     }
 
     fn answer_within(&self, left: Option<Duration>) {
