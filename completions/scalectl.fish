@@ -62,6 +62,8 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "autoscale" -d 'On
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'One pass: carry out what was accepted, confirm it, find out what was lost'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gateway" -d 'Speak the gateway\'s scale contract: observe, apply, finalize, import'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "serve" -d 'Serve the gateway\'s scale contract over HTTP'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "relocator" -d 'Who moves environments between cells: run'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "recovery" -d 'Read a recovery package back, and make a copy of it, with no ledger at hand'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put a backup in place: another incarnation, higher fences, open calls unknown'
@@ -1064,6 +1066,56 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l actor -d 'Wh
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -f -a "run" -d 'Be a bundled relocator: reads one request from stdin, writes one answer to stdout'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -f -a "local" -d 'Cells are folders of this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -f -a "verify" -d 'Read back every byte and hash of a package, and its database as a database'
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and not __fish_seen_subcommand_from verify restore" -f -a "restore" -d 'Make a copy of a package in an empty cell; the same line again goes on after a crash'
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -l into -d 'The cell: a folder that is not there or has nothing but its limit.json' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand recovery; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l since -d 'Heads that an earlier verify printed with -o json (.heads), or that whole answer: proves that nothing was cut off or rewritten since' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand verify" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

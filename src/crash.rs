@@ -34,6 +34,39 @@ pub enum CrashPoint {
     GuardAfterSpawn,
     /// In the guard: the group is empty, `ended` is not yet written.
     GuardBeforeEnded,
+    /// In a relocator.
+    Relocator(RelocatorPoint),
+}
+
+/// A place in an operation of a relocator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelocatorPoint {
+    /// The route is taken away, accepted requests may still run.
+    RouteAway,
+    /// Sessions are revoked, which nobody says yet.
+    Revoked,
+    /// The fence is written and not committed.
+    InFence,
+    /// The rows are fenced, the files are not yet.
+    AfterFence,
+    /// One more file is copied.
+    AfterFile,
+    /// The database is exported under a hidden name.
+    Exported,
+    /// A copy is complete under its hidden name.
+    BeforeName,
+    /// The copy has its name.
+    Named,
+    /// A copy was read back, which nothing says yet.
+    Read,
+    /// The source is closed for ever.
+    SourceLeft,
+    /// The target lets writes in, and nobody is sent there yet.
+    TargetOpen,
+    /// The route is replaced.
+    Routed,
+    /// A copy is renamed away and not removed yet.
+    Thrown,
 }
 
 impl CrashPoint {
@@ -67,6 +100,45 @@ impl CrashPoint {
             Self::GuardAfterSession => "guard_after_session",
             Self::GuardAfterSpawn => "guard_after_spawn",
             Self::GuardBeforeEnded => "guard_before_ended",
+            Self::Relocator(point) => point.as_str(),
+        }
+    }
+}
+
+impl RelocatorPoint {
+    /// Those of a relocator's operations; a test walks them all.
+    pub const ALL: [Self; 13] = [
+        Self::RouteAway,
+        Self::Revoked,
+        Self::InFence,
+        Self::AfterFence,
+        Self::AfterFile,
+        Self::Exported,
+        Self::BeforeName,
+        Self::Named,
+        Self::Read,
+        Self::SourceLeft,
+        Self::TargetOpen,
+        Self::Routed,
+        Self::Thrown,
+    ];
+
+    /// The name in `SCALECTL_TEST_CRASH`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RouteAway => "relocator_route_away",
+            Self::Revoked => "relocator_revoked",
+            Self::InFence => "relocator_in_fence",
+            Self::AfterFence => "relocator_after_fence",
+            Self::AfterFile => "relocator_after_file",
+            Self::Exported => "relocator_exported",
+            Self::BeforeName => "relocator_before_name",
+            Self::Named => "relocator_named",
+            Self::Read => "relocator_read",
+            Self::SourceLeft => "relocator_source_left",
+            Self::TargetOpen => "relocator_target_open",
+            Self::Routed => "relocator_routed",
+            Self::Thrown => "relocator_thrown",
         }
     }
 }

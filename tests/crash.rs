@@ -60,7 +60,8 @@ fn follows_spawn(death: Death) -> bool {
         | CrashPoint::GuardAfterSpawn
         | CrashPoint::GuardBeforeEnded
         | CrashPoint::AfterAnswer => true,
-        CrashPoint::BeforeName
+        CrashPoint::Relocator(_)
+        | CrashPoint::BeforeName
         | CrashPoint::AfterName
         | CrashPoint::AfterCommit
         | CrashPoint::AfterCallFile

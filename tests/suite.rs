@@ -31,6 +31,7 @@ mod postgres;
 mod races;
 mod recipes;
 mod refused;
+mod relocator;
 mod replay;
 mod rules;
 mod scenarios;

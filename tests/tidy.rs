@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("policy", &["domain"]),
     ("ledger", &["domain", "crash", "files"]),
     ("actuator", &["domain", "crash", "files"]),
-    ("adapters", &["domain", "actuator"]),
+    ("adapters", &["domain", "crash", "actuator"]),
     ("ops", &["domain", "crash", "files", "ledger", "policy", "actuator"]),
     ("cli", &["domain", "files", "ledger", "policy", "actuator", "adapters", "ops"]),
 ];
@@ -27,6 +27,13 @@ const OUTSIDE: [(&str, &[&str]); 2] = [
     ("actuator", &["error", "guard", "host", "protocol", "signals"]),
     ("policy", &["PolicyError", "PolicySource", "schema", "template"]),
 ];
+
+/// Where the outside becomes a bundled actuator or relocator, or reads what one has left.
+const OF_ADAPTERS: [&str; 4] = ["actuator.rs", "actuator/run.rs", "recovery.rs", "relocator.rs"];
+
+/// Where SQL is besides the ledger: the fence lives in the database that it guards.
+const SQL_OF_THE_FENCE: [&str; 2] =
+    ["src/adapters/relocator/database.rs", "src/adapters/relocator/fence.rs"];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
 const SHARED_STEPS: [&str; 32] = [
@@ -89,7 +96,7 @@ const HOMES: [(&str, &[&str]); 28] = [
     ("hyper_util", &["cli"]),
     ("jiff", &["domain"]),
     ("miette", &["policy"]),
-    ("rusqlite", &["ledger"]),
+    ("rusqlite", &["adapters", "ledger"]),
     ("rustls", &["ledger"]),
     ("rustls_native_certs", &["ledger"]),
     ("rustix", &["actuator", "adapters", "cli", "crash.rs", "files.rs", "ledger"]),
@@ -214,9 +221,9 @@ fn the_outside_reaches_the_inside_through_the_operations() {
                 }
             }
         }
-        let is_home = ["src/cli/actuator.rs", "src/cli/actuator/run.rs"].contains(&file.as_str());
+        let is_home = OF_ADAPTERS.iter().any(|home| file == format!("src/cli/{home}"));
         if text.contains("crate::adapters") && !is_home {
-            wrong.push(format!("{file} names an adapter: only `actuator run` does"));
+            wrong.push(format!("{file} names an adapter: only what becomes one does"));
         }
     }
     hold(&wrong);
@@ -300,6 +307,7 @@ fn only_the_ledger_speaks_sql() {
     let wrong: Vec<String> = files
         .iter()
         .filter(|(file, _)| layer_of(file) != Some("ledger"))
+        .filter(|(file, _)| !SQL_OF_THE_FENCE.contains(&file.as_str()))
         .filter(|(_, text)| words.iter().any(|word| code(text).contains(&format!("\"{word}"))))
         .map(|(file, _)| file.clone())
         .collect();

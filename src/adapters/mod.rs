@@ -13,6 +13,7 @@ pub mod local;
 mod mark;
 mod provider;
 mod refusal;
+pub mod relocator;
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};

@@ -52,6 +52,8 @@ mod plan;
 mod policy;
 mod quickstart;
 mod reconcile;
+mod recovery;
+mod relocator;
 mod replay;
 mod restore;
 mod scale;
@@ -88,8 +90,8 @@ use table::Look;
 const ABOUT: &str = "scalectl: the durable authority for replica counts";
 
 /// The groups of the help, in their order.
-const GROUPS: [&str; 7] =
-    ["Every day", "Step by step", "Set up", "People", "Fleet", "Ledger", "About"];
+const GROUPS: [&str; 8] =
+    ["Every day", "Step by step", "Set up", "People", "Fleet", "Placement", "Ledger", "About"];
 
 /// Every noun in the order of the help.
 const NOUNS: &[Noun] = &[
@@ -121,6 +123,8 @@ const NOUNS: &[Noun] = &[
     reconcile::NOUN,
     gateway::NOUN,
     serve::NOUN,
+    relocator::NOUN,
+    recovery::NOUN,
     verify::NOUN,
     backup::NOUN,
     restore::NOUN,

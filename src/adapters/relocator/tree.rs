@@ -1,0 +1,232 @@
+//! What a copy consists of on the disk: its files, folders and links, without its caches.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::durable::names;
+use super::fault::{Done, Fault, io};
+use crate::domain::placement::protocol::Refusal;
+
+/// The folders of a copy.
+pub(super) const APPLICATION: &str = "application";
+pub(super) const ARTIFACTS: &str = "artifacts";
+pub(super) const WORKSPACE: &str = "workspace";
+/// The files of a copy, besides its database.
+pub(super) const CREDENTIALS: &str = "credentials.json";
+pub(super) const SUBJECTS: &str = "subjects.json";
+pub(super) const WORKSPACE_STATE: &str = "workspace.json";
+
+/// Folders of a workspace that a build or a tool makes again: never what a person has written.
+const CACHES: [&str; 5] =
+    ["node_modules", "__pycache__", ".cache", ".scalectl-helpers", ".pytest_cache"];
+/// What marks any other cache (<https://bford.info/cachedir/>).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// What a name is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    File { bytes: u64 },
+    Link { to: String },
+}
+
+/// One name of a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Below the copy, with `/`.
+    pub(super) path: String,
+    pub(super) kind: Kind,
+    /// The bits of the mode.
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+    /// Seconds and nanoseconds since 1970.
+    pub(super) modified: (i64, i64),
+    /// When the name or the content was changed last; nobody can set this back.
+    changed: (i64, i64),
+}
+
+/// All names of a copy, in order, and the caches that are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tree {
+    pub(super) items: Vec<Item>,
+    pub(super) left_out: Vec<String>,
+}
+
+impl Tree {
+    /// The bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        let bytes = self.items.iter().map(|item| match &item.kind {
+            Kind::File { bytes } => *bytes,
+            Kind::Folder | Kind::Link { .. } => 0,
+        });
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    pub(super) fn files(&self) -> u64 {
+        let files = self.items.iter().filter(|item| matches!(item.kind, Kind::File { .. }));
+        u64::try_from(files.count()).unwrap_or(u64::MAX)
+    }
+
+    /// The first name that is another in a later look, or was changed meanwhile.
+    pub(super) fn moved(&self, later: &Self) -> Option<String> {
+        let moved = self.items.iter().zip(&later.items).find(|(one, other)| one != other);
+        let rest = |longer: &Self, at: usize| longer.items.get(at).map(|item| item.path.clone());
+        moved
+            .map(|(one, _)| one.path.clone())
+            .or_else(|| rest(self, later.items.len()))
+            .or_else(|| rest(later, self.items.len()))
+    }
+}
+
+fn unusable(file: &str, problem: &str) -> Fault {
+    Refusal::Unusable { file: file.to_owned(), problem: problem.to_owned() }.into()
+}
+
+/// The names of a copy that a transfer takes along.
+pub(super) fn walk(copy: &Path) -> Done<Tree> {
+    let mut tree = Tree::default();
+    for top in [APPLICATION, ARTIFACTS, CREDENTIALS, SUBJECTS, WORKSPACE, WORKSPACE_STATE] {
+        if fs::symlink_metadata(copy.join(top)).is_ok() {
+            visit(copy, top.to_owned(), &mut tree)?;
+        }
+    }
+    Ok(tree)
+}
+
+fn text_of(name: &std::ffi::OsStr, below: &str) -> Done<String> {
+    let shown = || format!("{below}{}", name.to_string_lossy());
+    let text = name.to_str().ok_or_else(|| unusable(&shown(), "its name is not UTF-8"))?;
+    Ok(text.to_owned())
+}
+
+fn visit(copy: &Path, top: String, tree: &mut Tree) -> Done<()> {
+    // What is still to be looked at, the next one last.
+    let mut open = vec![top];
+    while let Some(path) = open.pop() {
+        let at = copy.join(&path);
+        let found = fs::symlink_metadata(&at).map_err(io("inspecting", &at))?;
+        let kind = if found.is_dir() {
+            Kind::Folder
+        } else if found.is_file() {
+            Kind::File { bytes: found.size() }
+        } else if found.is_symlink() {
+            link(&at, &path)?
+        } else {
+            return Err(unusable(&path, "it is a device, a socket or a pipe"));
+        };
+        let is_folder = kind == Kind::Folder;
+        if is_folder && is_cache(&at, &path) {
+            tree.left_out.push(path);
+            continue;
+        }
+        tree.items.push(Item {
+            path: path.clone(),
+            kind,
+            mode: found.mode() & 0o7777,
+            owner: (found.uid(), found.gid()),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        });
+        if is_folder {
+            let below = format!("{path}/");
+            for name in names(&at)?.iter().rev() {
+                open.push(format!("{below}{}", text_of(name, &below)?));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_cache(at: &Path, path: &str) -> bool {
+    let Some(below) = path.strip_prefix("workspace/") else { return false };
+    let name = below.rsplit('/').next().unwrap_or(below);
+    if CACHES.contains(&name) {
+        return true;
+    }
+    let mut beginning = Vec::new();
+    let length = u64::try_from(CACHE_SIGNATURE.len()).unwrap_or(0);
+    let read = fs::File::open(at.join(CACHE_TAG))
+        .and_then(|file| file.take(length).read_to_end(&mut beginning));
+    read.is_ok() && beginning == CACHE_SIGNATURE
+}
+
+/// A link that leads to the same place in every copy: anything else is a dependency that stays
+/// behind.
+fn link(at: &Path, path: &str) -> Done<Kind> {
+    let to = fs::read_link(at).map_err(io("reading", at))?;
+    let text = to.to_str().ok_or_else(|| unusable(path, "it leads to what is not UTF-8"))?;
+    if !stays_inside(path, &to) {
+        let missing = vec![format!("{path} leads outside of the copy, to {text}")];
+        return Err(Refusal::MissingDependency { missing }.into());
+    }
+    Ok(Kind::Link { to: text.to_owned() })
+}
+
+fn stays_inside(path: &str, to: &Path) -> bool {
+    let mut depth = PathBuf::from(path).components().count() - 1;
+    for part in to.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 1 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_left_out_of_the_workspace_only_and_only_where_they_are_marked() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, bytes: &[u8]| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("below")).expect("made");
+            fs::write(path, bytes).expect("written");
+        };
+        write("application/node_modules/needed.js", b"1");
+        write("workspace/node_modules/x.js", b"2");
+        write("workspace/src/target/edited.txt", b"3");
+        write("workspace/target/CACHEDIR.TAG", CACHE_SIGNATURE);
+        write("workspace/target/debug/x", b"4");
+        write("workspace/a/__pycache__/x.pyc", b"5");
+        write("elsewhere/x", b"6");
+        let tree = walk(dir.path()).expect("walked");
+        let files = tree.items.iter().filter(|item| matches!(item.kind, Kind::File { .. }));
+        let files: Vec<&str> = files.map(|item| item.path.as_str()).collect();
+        assert_eq!(
+            files,
+            ["application/node_modules/needed.js", "workspace/src/target/edited.txt"]
+        );
+        let mut left_out = tree.left_out.clone();
+        left_out.sort();
+        let expected = ["workspace/a/__pycache__", "workspace/node_modules", "workspace/target"];
+        assert_eq!(left_out, expected);
+        assert_eq!((tree.bytes(), tree.files()), (2, 2));
+        let before = tree;
+        write("workspace/src/target/edited.txt", b"7");
+        let moved = before.moved(&walk(dir.path()).expect("walked"));
+        assert_eq!(moved.as_deref(), Some("workspace/src/target/edited.txt"));
+    }
+
+    #[test]
+    fn a_link_stays_in_its_part_of_the_copy() {
+        for (path, to, is_inside) in [
+            ("application/current", "releases/1", true),
+            ("application/a/b", "../c", true),
+            ("application/a", "./b", true),
+            ("application/a", "../artifacts/x", false),
+            ("application/a", "../../other", false),
+            ("application/a/b", "../../../x", false),
+            ("application/a", "/etc/passwd", false),
+        ] {
+            assert_eq!(stays_inside(path, Path::new(to)), is_inside, "{path} -> {to}");
+        }
+    }
+}
