@@ -192,6 +192,10 @@ fn a_lower_token_can_do_nothing_any_more() {
         assert_eq!(answer["error"]["code"], "stale_token", "{op}: {answer}");
         assert_eq!(answer["error"]["facts"], json!({"given": 6, "current": 7}));
     }
+    // Only `route` opens a copy that never served.
+    let mut never = World::request("unfence", 7);
+    never["source"] = target();
+    assert_eq!(world.refused(&never), "other_generation");
     // A newer one fences first.
     assert_eq!(world.refused_op("route", 8), "not_fenced");
     world.op("fence", 8);

@@ -25,7 +25,12 @@ fn it_says_what_it_can_do_and_refuses_what_is_no_request() {
     ] {
         assert_eq!(world.refused(&request), "bad_request");
     }
-    assert_eq!(world.refused_op("verify", 1), "not_there");
+    let mut patient = World::request("verify", 1);
+    patient["deadline_ms"] = json!(9_007_199_254_740_991_u64);
+    assert_eq!(world.refused(&patient), "not_there");
+    patient["op"] = json!("inventory");
+    patient["source"] = source();
+    world.done(&patient);
     let mut elsewhere = World::request("inventory", 1);
     elsewhere["source"]["cell"] = json!("nowhere");
     assert_eq!(world.refused(&elsewhere), "not_there");

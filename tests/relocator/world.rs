@@ -129,7 +129,7 @@ impl World {
     /// A request of operation `op2` after epoch 1.
     pub(super) fn request(op: &str, token: u64) -> Value {
         let mut request = json!({
-            "protocol": PROTOCOL, "op": op, "call_id": "call-1", "deadline_ms": 60_000,
+            "protocol": PROTOCOL, "op": op, "call_id": "call-1", "deadline_ms": 600_000,
             "environment": ENVIRONMENT, "operation": "op2", "token": token, "epoch": 1,
         });
         if !["verify", "discard"].contains(&op) {

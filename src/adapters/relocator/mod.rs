@@ -39,6 +39,9 @@ use crate::domain::time::DurationMs;
 /// The most of a call's time that is kept for its answer.
 const ANSWER_MARGIN: DurationMs = DurationMs::from_secs(2);
 
+/// Longer than any call is given.
+const TIME_MAX: DurationMs = DurationMs::from_secs(7 * 24 * 60 * 60);
+
 /// What it can do.
 const OPS: [&str; 12] = [
     "describe",
@@ -90,7 +93,7 @@ fn described() -> Described {
 
 /// When a call ends by itself, before it is ended.
 fn deadline_of(call: &Call) -> Deadline {
-    let whole = call.deadline_ms.as_millis();
+    let whole = call.deadline_ms.min(TIME_MAX).as_millis();
     let margin = ANSWER_MARGIN.as_millis().min(whole / 4);
     Deadline::after(DurationMs::from_millis(whole - margin))
 }
@@ -152,9 +155,19 @@ fn unfenced(root: &Root, call: &Call, source: &CopyPlace, until: Deadline) -> Do
     if let Some(fence) = fence.filter(|fence| fence.state == FenceState::Left) {
         return Err(Refusal::Committed { epoch: fence.epoch }.into());
     }
-    let owner = route::owner(root, &call.environment)?;
-    if let Some(owner) = owner.filter(|owner| owner.epoch > call.epoch) {
-        return Err(Refusal::Committed { epoch: owner.epoch }.into());
+    match route::owner(root, &call.environment)? {
+        Some(owner) if owner.epoch > call.epoch => {
+            return Err(Refusal::Committed { epoch: owner.epoch }.into());
+        }
+        // A copy that never served is opened by `route` alone.
+        owner => {
+            let is_owner = owner.as_ref().is_some_and(|owner| owner.is(source));
+            if !is_owner {
+                let (expected, found) = (format!("a route to {source}"), "none".to_owned());
+                let found = owner.map_or(found, |owner| owner.text());
+                return Err(Refusal::OtherGeneration { expected, found }.into());
+            }
+        }
     }
     let mark = Mark { token: call.token, operation: &call.operation, epoch: call.epoch };
     let fence = fence::change(&copy, &mark, FenceState::Open, until)?;

@@ -46,7 +46,7 @@ impl Serving {
         self.cell == place.cell && self.generation == place.generation
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         format!("a route to {} in cell {}", self.generation, self.cell)
     }
 }
