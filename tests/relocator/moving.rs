@@ -53,6 +53,7 @@ fn a_move_takes_everything_along_and_each_step_again_answers_by_its_receipt() {
         let first = world.op(op, 5);
         let mut again = world.op(op, 5);
         if *op == "verify" {
+            assert_eq!(first["rows"], 3, "those of the application");
             again["verified_at"] = first["verified_at"].clone();
         }
         assert_eq!(again, first, "{op}");

@@ -222,3 +222,55 @@ fn names_that_cannot_be_moved_are_refused_before_anything_is_copied() {
     assert_eq!(world.refused_op("transfer", 5), "unusable");
     assert!(!world.copy(&target()).exists());
 }
+
+#[test]
+fn stored_nonsense_is_an_answer_and_never_a_panic() {
+    let max = u64::MAX;
+    let seal = format!(r#"{{"number":{max},"bytes":{max},"modified":[0,0],"inode":{max}}}"#);
+    let fence = format!(
+        r#"{{"token":1,"state":"fenced","operation":"op2","epoch":1,
+            "since":"2026-01-01T00:00:00Z","seal":{seal},"tables":{max}}}"#
+    );
+    let away = format!(
+        r#"{{"unavailable":"relocating","operation":"op2","sessions_revoked":{max},
+            "was":{{"cell":"a","epoch":1,"generation":"1-op1"}}}}"#
+    );
+    for (file, text) in [
+        ("cells/a/shop/1-op1/fence.json", fence.as_str()),
+        ("cells/a/shop/1-op1/fence.json", "{"),
+        ("routes/shop.json", away.as_str()),
+        ("routes/shop.json", "[]"),
+        ("fences/shop.json", "null"),
+        ("fences/shop.json", "{}"),
+        ("cells/b/limit.json", r#"{"storage_bytes": -1}"#),
+        ("cells/b/shop/2-op2/manifest.json", "{}"),
+        ("cells/b/shop/2-op2/verified.json", "7"),
+        ("cells/a/shop/1-op1/subjects.json", "[1]"),
+        ("cells/a/shop/1-op1/workspace.json", r#"{"state": "asleep"}"#),
+        (
+            "cells/a/shop/1-op1/database.sqlite",
+            "not a database, but longer than its header is, by far. \
+          not a database, but longer than its header is, by far.",
+        ),
+    ] {
+        let world = World::new();
+        world.write("sessions/shop/open/s1", "");
+        let is_database = file.ends_with("sqlite");
+        if file.contains("/b/shop/") {
+            for step in &MOVE[1..5] {
+                world.op(step, 5);
+            }
+        }
+        if is_database {
+            fs::remove_file(world.path(file)).expect("removed");
+        }
+        world.write(file, text);
+        let mut refused = 0;
+        for step in MOVE.into_iter().chain(["snapshot", "unfence", "undrain", "discard"]) {
+            let answer = world.call(&World::request(step, 5));
+            refused += usize::from(answer["ok"] == false);
+        }
+        let is_mended = file.ends_with("fence.json") && text.len() > 9 || text.contains(&away);
+        assert!(refused > 0 || is_mended, "{file}: {text}");
+    }
+}

@@ -127,7 +127,7 @@ pub(super) fn close(copy: &Path, mark: &Mark<'_>, until: Deadline) -> Done<Fence
     drop(database);
     let number = match before.as_ref().and_then(|fence| fence.seal.as_ref()) {
         Some(seal) if was_intact => seal.number,
-        Some(seal) => seal.number + 1,
+        Some(seal) => seal.number.saturating_add(1),
         None => 1,
     };
     let since = match &before {

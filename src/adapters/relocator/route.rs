@@ -158,7 +158,7 @@ pub(super) fn drain(
     }
     let revoked = revoke(&sessions.join(OPEN)).map_err(Fault::after_effect)?;
     crash::hit(CrashPoint::Relocator(RelocatorPoint::Revoked));
-    let (drained_at, revoked) = (now(), taken.sessions_revoked + revoked);
+    let (drained_at, revoked) = (now(), taken.sessions_revoked.saturating_add(revoked));
     let drained = Away { drained_at: Some(drained_at), sessions_revoked: revoked, ..taken };
     replace(root, &call.environment, &Route::Unavailable(drained))?;
     drop((accepted, held));
