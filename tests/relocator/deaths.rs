@@ -202,3 +202,40 @@ fn an_unfinished_copy_is_gone_on_with_and_not_begun_anew() {
     world.op("verify", 6);
     assert!(!partial(5).exists() && !partial(6).exists());
 }
+
+#[test]
+fn a_package_and_what_is_made_of_it_are_gone_on_with_after_a_death() {
+    let package = json!({"cell": "c", "generation": "1-backup"});
+    let mut request = World::request("snapshot", 5);
+    request["target"] = package.clone();
+    for point in [
+        RelocatorPoint::AfterFile,
+        RelocatorPoint::Exported,
+        RelocatorPoint::BeforeName,
+        RelocatorPoint::Named,
+    ] {
+        let mut world = World::new();
+        world.insert(&source(), 1).expect("open");
+        armed(&mut world, point, 1, false);
+        let died = world.spawn(&request).wait_with_output().expect("it ends");
+        assert_eq!(died.status.signal(), Some(9), "{point:?}: {died:?}");
+        world.variables.clear();
+        world.insert(&source(), 2).expect("it serves on");
+        world.done(&request);
+        let folder = world.copy(&package).display().to_string();
+        if point == RelocatorPoint::Exported {
+            continue; // A restore exports nothing.
+        }
+        armed(&mut world, point, 1, false);
+        let into = world.path("fresh").display().to_string();
+        let line = ["recovery", "restore", &folder, "--into", &into];
+        let died = world.scalectl(&line);
+        assert_eq!(died.status.signal(), Some(9), "{point:?}: {died:?}");
+        world.variables.clear();
+        let said = world.scalectl(&line);
+        assert_eq!(said.status.code(), Some(0), "{point:?}: {said:?}");
+        let mut whole = contents(&world.copy(&package));
+        whole.remove("verified.json");
+        assert_eq!(contents(&world.path("fresh/shop/1-backup")), whole, "{point:?}");
+    }
+}
