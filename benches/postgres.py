@@ -50,7 +50,8 @@ SELECT set_config('search_path', 'theirs, pg_temp', true),
   THEN current_setting('synchronous_commit') ELSE 'on' END, true);
 SELECT CASE WHEN l LIKE 'x%' THEN CAST(pg_advisory_xact_lock(CAST(substr(l, 2) AS BIGINT)) AS TEXT)
  ELSE CAST(pg_advisory_xact_lock_shared(CAST(substr(l, 2) AS BIGINT)) AS TEXT) END
- FROM unnest(string_to_array('s7001 s7002 x' || (8000 + CAST(:client_id AS BIGINT)), ' ')) AS l;
+ FROM unnest(string_to_array('s7001 s7002 x' || (8000 + CAST(:client_id AS BIGINT)) || ' x' ||
+  (1000000 + CAST(:unique AS BIGINT)), ' ')) AS l;
 SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS now \\gset
 SELECT ledger_id, incarnation, (SELECT CASE WHEN kind = 'ledger_sealed' THEN body END FROM event
  WHERE stream = 'registry' ORDER BY sequence DESC LIMIT 1) FROM ledger WHERE singleton = 1;

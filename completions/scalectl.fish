@@ -70,6 +70,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "restore" -d 'Put 
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "ledger" -d 'Move the ledger, say whose signatures it takes, bring its tables up to this program'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "doctor" -d 'Look at everything that a ledger rests on: 0 well, 26 a person, 21 unusable'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "clock" -d 'Take this clock for right after a host with a wrong one has written'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "metrics" -d 'How the services stand, as Prometheus text: for a node exporter\'s textfile directory'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "quickstart" -d 'See it work: real processes, a crash on purpose, a recovery'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "schema" -d 'Print the JSON schema of a document, or the Cedar schema'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "exit-codes" -d 'The exit codes, what each says of the target, and what to do'
@@ -1226,6 +1227,16 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -l all -d 'Every service of the ledger'
 complete -c scalectl -n "__fish_scalectl_using_subcommand clock; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -l textfile -d 'Replace this file as a whole, and print nothing' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand metrics" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l dir -d 'The directory that it makes [default: ~/scalectl-quickstart]' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand quickstart" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'

@@ -3,8 +3,9 @@
 //! Never waits for who else has a file open, never reads without end, and gives what it makes the
 //! modes that are meant: a umask can only take bits away, even those that its owner needs.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, chown,
@@ -126,6 +127,30 @@ pub fn make_private_file(path: &Path) -> io::Result<File> {
     let file = options.read(true).append(true).create_new(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file)
+}
+
+/// Puts a file that everybody may read in the place of what has its name, as a whole. After an error
+/// what was there is as it was.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| {
+            file.set_permissions(Permissions::from_mode(0o644))?;
+            file.write_all(content)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // It may be that it could not even be made.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
 /// A file to add to, made where it is not there yet.

@@ -22,6 +22,7 @@ mod journeys;
 mod kubectl;
 mod life;
 mod local_adapter;
+mod metrics;
 mod model;
 mod oracle;
 mod outcomes;

@@ -13,6 +13,7 @@ pub mod config;
 mod ending;
 mod fault;
 mod habits;
+mod metrics;
 mod mistyped;
 mod noun;
 pub mod passwd;
@@ -131,6 +132,7 @@ const NOUNS: &[Noun] = &[
     ledger::NOUN,
     doctor::NOUN,
     clock::NOUN,
+    metrics::NOUN,
     quickstart::NOUN,
     schema::NOUN,
     exit_codes::NOUN,

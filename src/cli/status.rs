@@ -18,7 +18,7 @@ use crate::domain::id::ServiceName;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::time::Timestamp;
 
-mod row;
+pub(super) mod row;
 
 use row::{Row, rows};
 

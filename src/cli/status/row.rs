@@ -12,21 +12,24 @@ use crate::domain::scale::state::ServiceHead;
 use crate::ops::Session;
 
 /// One row: a service and the intent that says where it stands.
-pub(super) struct Row {
-    pub(super) head: ServiceHead,
-    pub(super) execution: Option<Execution>,
-    pub(super) state: &'static str,
-    pub(super) outcome: Option<&'static str>,
-    pub(super) by: Option<String>,
-    pub(super) next: Option<String>,
-    pub(super) need: Option<String>,
-    pub(super) drift: bool,
+pub(in crate::cli) struct Row {
+    pub(in crate::cli) head: ServiceHead,
+    pub(in crate::cli) execution: Option<Execution>,
+    pub(in crate::cli) state: &'static str,
+    pub(in crate::cli) outcome: Option<&'static str>,
+    pub(in crate::cli) by: Option<String>,
+    pub(in crate::cli) next: Option<String>,
+    pub(in crate::cli) need: Option<String>,
+    pub(in crate::cli) drift: bool,
     /// Whether what is known of the target is from before a restore.
-    pub(super) is_old: bool,
-    pub(super) seen: Option<Seen>,
+    pub(in crate::cli) is_old: bool,
+    pub(in crate::cli) seen: Option<Seen>,
 }
 
-pub(super) fn rows(session: &mut Session, services: &[ServiceName]) -> Result<Vec<Row>, Fault> {
+pub(in crate::cli) fn rows(
+    session: &mut Session,
+    services: &[ServiceName],
+) -> Result<Vec<Row>, Fault> {
     let mut rows = Vec::new();
     for (head, own) in session.shown(services)? {
         if own.is_empty() {

@@ -158,7 +158,8 @@ impl PostgresEngine {
         self.ahead.forget();
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
-        let doing = if locks.is_empty() { "read" } else { "write to" };
+        let is_reading = text == BEGIN_READ || locks.is_empty();
+        let doing = if is_reading { "read" } else { "write to" };
         let is_out_of_time = Cell::new(false);
         let begun = self.server.ask_while(doing, may_wait, async |client| {
             let settings =
