@@ -85,6 +85,9 @@ _scalectl() {
             scalectl,log)
                 cmd="scalectl__subcmd__log"
                 ;;
+            scalectl,metrics)
+                cmd="scalectl__subcmd__metrics"
+                ;;
             scalectl,observe)
                 cmd="scalectl__subcmd__observe"
                 ;;
@@ -332,7 +335,7 @@ _scalectl() {
 
     case "${cmd}" in
         scalectl)
-            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock quickstart schema exit-codes completions version"
+            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3295,6 +3298,48 @@ _scalectl() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__metrics)
+            opts="-o -h --textfile --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --textfile)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

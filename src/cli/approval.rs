@@ -16,6 +16,7 @@ use super::view;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::consent::{ApprovalStatus, approval_id, approval_status};
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::passage::newest_reading;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::Timestamp;
 use crate::ops::approval::{approval_answer, approval_key, approvals, read_for_answer};
@@ -207,10 +208,10 @@ fn show(args: &NameArgs, app: &mut App) -> Outcome {
         ))
         .line(format!("  reason        {}", execution.intent.wish.reason.as_str()));
     answer.current = view::current(&state.head);
-    if let Some(reading) = &state.head.newest_reading {
+    if let Some(reading) = newest_reading(&state.head) {
         answer = answer.line(format!(
             "  read          {}, {} ago",
-            view::reading_text(reading),
+            view::reading_text(&reading),
             now.since(reading.read_at)
         ));
     }

@@ -16,6 +16,7 @@ use super::wish::WishArgs;
 use super::{plan, view};
 use crate::domain::id::{ControllerId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::execution::Phase;
+use crate::domain::scale::passage::newest_reading;
 use crate::domain::scale::standing;
 use crate::domain::time::DurationMs;
 use crate::ops::OpError;
@@ -208,7 +209,7 @@ pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> A
         answer = answer.warning("readiness_unknown", text);
     }
     if exit == Exit::NotYet && scaled.readiness == Readiness::NotYet {
-        let ready = report.head.newest_reading.as_ref().and_then(|reading| reading.ready_replicas);
+        let ready = newest_reading(&report.head).and_then(|reading| reading.ready_replicas);
         let ready = ready.map_or_else(|| "not all".to_owned(), |ready| ready.to_string());
         let text = format!(
             "{ready} of {} are ready: the same line waits on; how it stands is told by scalectl \
@@ -218,8 +219,8 @@ pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> A
         );
         answer = answer.warning("not_ready", text);
     }
-    if let Some(reading) = report.head.newest_reading.as_ref() {
-        answer = answer.line(format!("  read       {}", view::reading_text(reading)));
+    if let Some(reading) = newest_reading(&report.head) {
+        answer = answer.line(format!("  read       {}", view::reading_text(&reading)));
     }
     answer.changed = scaled.changed;
     answer

@@ -16,6 +16,7 @@ use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::passage::newest_reading;
 use crate::domain::time::Timestamp;
 
 pub(super) mod row;
@@ -195,7 +196,7 @@ fn row_view(row: &Row, facts: &BTreeMap<ServiceName, Vec<upon::Fact>>, now: Time
         "source": execution.map(|execution| execution.intent.source),
         "facts": facts,
         "desired_replicas": execution.map(Execution::desired),
-        "reading": row.head.newest_reading,
+        "reading": newest_reading(&row.head),
         "binding": row.head.binding,
         "intent_revision": execution.map(Execution::revision),
         "execution_key": execution.map(Execution::key),

@@ -13,6 +13,7 @@ use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::next::{Next, next_of};
+use crate::domain::scale::passage::newest_reading;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::OnUnknown;
 use crate::domain::scale::standing::stranded;
@@ -329,7 +330,7 @@ fn not_current(report: &Report, name: &str, c: &ProblemContext) -> Problem {
     let execution = &report.execution;
     let service = &execution.intent.service;
     let newer = newer_than(report);
-    let now = match (newer, &report.head.newest_reading) {
+    let now = match (newer, newest_reading(&report.head)) {
         (Some(newer), _) => format!(
             "{service} is now at {service}@{} = {}",
             newer.intent_revision, newer.desired_replicas

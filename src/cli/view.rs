@@ -12,6 +12,7 @@ use crate::domain::scale::decide::Reply;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::passage::newest_reading;
 use crate::domain::scale::rejection::Class;
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::standing;
@@ -119,7 +120,7 @@ pub(crate) fn current(head: &ServiceHead) -> Option<Value> {
         "intent_revision": head.latest_revision,
         "intent": head.current,
         "desired_replicas": head.wanted.as_ref().map(|wanted| wanted.desired_replicas),
-        "reading": head.newest_reading,
+        "reading": newest_reading(head),
         "unit_revision": registration.unit_revision,
     }))
 }

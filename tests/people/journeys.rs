@@ -182,3 +182,19 @@ fn a_question_that_nobody_answers_in_time_is_over() {
     let all = world.json("approval list --all").exits(0);
     assert_eq!(all.at("/approvals/0/status"), "expired", "it is kept");
 }
+
+/// The page on which a colleague decides says what runs now, also where the last confirming reading
+/// said something else.
+#[test]
+fn whoever_answers_sees_the_newest_count() {
+    let mut world = pipeline();
+    std::fs::write(world.fake_dir().join("count"), "7\n").expect("ours");
+    world.run(SHRINK).exits(13);
+    colleague(&mut world);
+    let listed = world.json("approval list");
+    let id = listed.at("/approvals/0/approval_id").as_str().expect("a name").to_owned();
+    let shown = world.json(&format!("approval show {id}")).exits(0);
+    assert_eq!(shown.at("/current/reading/replicas"), 7, "{shown:#?}");
+    let shown = world.run(&format!("approval show {id}")).exits(0);
+    assert!(shown.stdout.contains("read          7 of 7 running"), "{shown:#?}");
+}

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn foreign_text_ends_neither_a_cell_nor_a_command() {
-        assert_eq!(cell("a|b <img> `x`\n| c"), "a\\|b &lt;img> \\`x\\`  \\| c");
+        assert_eq!(cell("a|b <img> `x`\n| c"), "a\\|b &lt;img> \\`x\\` \\| c");
         assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
         assert_eq!(property("a,b:c"), "a%2Cb%3Ac");
     }

@@ -6,6 +6,7 @@
 //! nothing of a call that nobody knows the end of. Pure: reads nothing, records nothing.
 
 use super::execution::{Execution, FailureCause, Phase};
+use super::observation::Reading;
 use super::rejection::Class;
 use super::service::{Binding, RegisteredMode, Registration};
 use super::state::ServiceHead;
@@ -53,26 +54,37 @@ pub struct Seen {
     pub at: Timestamp,
 }
 
+/// The newest that a head says of the target: a reading, or what a command saw before it, or after
+/// a call of ours by its result.
+pub fn newest_reading(head: &ServiceHead) -> Option<Reading> {
+    let bound = head.binding.as_ref().and_then(|binding| {
+        Some(Reading {
+            began_at: binding.read_at,
+            read_at: binding.read_at,
+            target_uid: binding.target_uid.clone(),
+            target_resource_version: binding.target_resource_version.clone(),
+            generation: binding.generation,
+            replicas: binding.replicas?,
+            ready_replicas: binding.ready_replicas,
+        })
+    });
+    // Of the same instant the reading says more.
+    match (head.newest_reading.clone(), bound) {
+        (Some(reading), Some(bound)) => {
+            Some(if bound.read_at > reading.read_at { bound } else { reading })
+        }
+        (reading, bound) => reading.or(bound),
+    }
+}
+
 impl Seen {
-    /// The newest that a head says of the target: a reading, or what a command saw before it. What
-    /// a call of ours may have changed since is not seen.
+    /// What the newest reading says.
     pub fn of(head: &ServiceHead) -> Option<Self> {
-        let reading = head.newest_reading.as_ref().map(|reading| Self {
+        newest_reading(head).map(|reading| Self {
             replicas: reading.replicas,
             ready: reading.ready_replicas,
             at: reading.read_at,
-        });
-        let bound = head.binding.as_ref().and_then(|binding| {
-            let (ready, at) = (binding.ready_replicas, binding.read_at);
-            binding.replicas.map(|replicas| Self { replicas, ready, at })
-        });
-        // Of the same instant the reading says more.
-        match (reading, bound) {
-            (Some(reading), Some(bound)) => {
-                Some(if bound.at > reading.at { bound } else { reading })
-            }
-            (reading, bound) => reading.or(bound),
-        }
+        })
     }
 }
 
