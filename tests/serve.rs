@@ -6,6 +6,7 @@
 pub(crate) mod client;
 
 mod carried;
+mod deaths;
 mod defects;
 mod full;
 mod load;

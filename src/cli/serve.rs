@@ -35,6 +35,7 @@ use super::problem::Problem;
 use crate::actuator::signals;
 use crate::domain::time::DurationMs;
 use crate::ops::Pool;
+use crate::ops::wait::Teller;
 use converger::{Converger, Event};
 use http::Shared;
 use listen::Ends;
@@ -91,7 +92,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     // Handlers of their own: a call under way goes on to its end when the server is asked to end.
     let signals = signals::apart().map_err(|error| Fault::host(error.to_string()))?;
     let session = app.session()?;
-    session.tell_standing()?;
+    session.refuse_unwritable()?;
     if session.stored_policy()?.is_none() {
         say_while_waiting(
             "warning: no policy is set, so every operation will be refused; see: scalectl policy \
@@ -156,6 +157,7 @@ fn served(
         events: events.clone(),
         fatal: fatal_sender.clone(),
         metrics: Arc::clone(metrics),
+        teller: Teller::default(),
     };
     let converger = Converger {
         opener: opener.clone(),

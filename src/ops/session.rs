@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Refuses what would be refused at the first write, before anything is asked.
-    pub(super) fn refuse_unwritable(&mut self) -> Result<(), OpError> {
+    pub fn refuse_unwritable(&mut self) -> Result<(), OpError> {
         if self.is_backup_unless_sealed()? {
             return Err(LedgerError::IsBackup { path: self.ledger.identity().path.clone() }.into());
         }

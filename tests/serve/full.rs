@@ -76,6 +76,7 @@ fn a_full_disk_is_a_500_and_the_next_request_works() {
     // What is there is told all the same.
     assert_eq!(server.post("api", &first).is(200), told);
     assert_eq!(server.observe("api").is(200)["replicas"], has);
+    assert!(server.said().contains("the disk is full"), "{}", server.said());
     filler.is_gone();
     assert_eq!(server.post("api", &next).is(200)["revision"], (revision + 1).to_string());
     assert_eq!(server.stop().code, Some(0));

@@ -9,6 +9,7 @@ use super::client::{Client, Server, post_of};
 use super::operation_of;
 use crate::gateway::{allow, apply, observed, operation, world};
 use crate::support::World;
+use crate::support::postgres::sqlite_only;
 
 #[test]
 fn the_segment_of_the_path_is_the_service_whatever_it_is_called() {
@@ -193,4 +194,17 @@ fn the_commands_and_the_server_are_one_authority() {
     server.post("api", operation("d", 2, 3, 4)).refuses(404, "unknown_service");
     assert_eq!(server.stop().code, Some(0));
     world.run("verify").exits(0);
+}
+
+/// What would be refused at every operation is refused at once.
+#[test]
+fn what_takes_no_writes_is_not_served() {
+    sqlite_only!("it is about files");
+    let world = world();
+    world.run("backup --to copy.db").exits(0);
+    world.run("serve --ledger copy.db").exits(21).says("error[ledger_is_backup]");
+    world.run("ledger copy --to moved.db --reason r").exits(0);
+    world.run("serve").exits(21).says("error[ledger_sealed]");
+    let mut server = Server::start(&world, &["--ledger", "moved.db"]);
+    server.post("api", operation("a", 0, 0, 2)).is(200);
 }

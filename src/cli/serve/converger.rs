@@ -17,6 +17,7 @@ use super::metrics::{Metrics, Went};
 use super::opener::Opener;
 use super::told::is_fatal;
 use crate::actuator::host::Deadline;
+use crate::cli::output::say_while_waiting;
 use crate::domain::gateway::ScaleAnswer;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
@@ -155,6 +156,9 @@ impl Run {
             self.failed(error);
             Convergence::Later { why, after: None }
         });
+        if let Convergence::Failed { key, why } = &found {
+            say_while_waiting(&format!("{service}: {key} failed for good: {why}"));
+        }
         let slot = self.slots.entry(service.clone()).or_default();
         slot.looked(found, self.of.again_after);
         if self.is_draining {

@@ -12,7 +12,9 @@ use super::converger::Event;
 use super::metrics::{Became, Metrics};
 use super::opener::Opener;
 use super::told::{Asking, Follow, Told, is_fatal, is_of_session};
+use crate::cli::output::say_while_waiting;
 use crate::ops::gateway_group::{GatewayDone, GatewayOrder, gateway_group};
+use crate::ops::wait::Teller;
 use crate::ops::{OpError, Pool, Session};
 
 /// How many operations are in one transaction at most.
@@ -31,6 +33,8 @@ pub(super) struct Writer {
     pub(super) events: Sender<Event>,
     pub(super) fatal: tokio::sync::mpsc::UnboundedSender<OpError>,
     pub(super) metrics: Arc<Metrics>,
+    /// When to say again what keeps it from writing.
+    pub(super) teller: Teller,
 }
 
 impl Writer {
@@ -63,7 +67,7 @@ impl Writer {
     }
 
     fn told(
-        &self,
+        &mut self,
         session: Option<&mut Session>,
         raw: &str,
         done: Result<GatewayDone, OpError>,
@@ -83,6 +87,10 @@ impl Writer {
             Err(error) => {
                 self.metrics.operation(Became::of(&error));
                 let told = Told::failed(session, raw, &error, Asking::Operation);
+                let text = error.to_string();
+                if Became::of(&error) == Became::Failed && self.teller.is_due(&text) {
+                    say_while_waiting(&format!("an operation of {raw} failed: {text}"));
+                }
                 if is_fatal(&error) {
                     let _ = self.fatal.send(error);
                 }
