@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::administer::may_administer_in;
 use super::error::OpError;
 use super::gateway::is_unknown;
-use super::read::target_holder;
+use super::read::TargetHolders;
 use super::session::Session;
 use super::transition::{Decided, Deciding, decide_in};
 use crate::domain::canonical::read_document_of_others;
@@ -77,13 +77,15 @@ pub fn gateway_import(session: &mut Session, bytes: &[u8]) -> Result<GatewayImpo
         let subject = "the gateway's journal";
         let decision = may_administer_in(txn, &mut with, PolicyAction::Administer, subject, None)?;
         let mut whole = nothing();
+        // What is registered below has its own name for its object: no two of them are one.
+        let holders = TargetHolders::of(txn)?;
         for (service, (raw, journaled)) in named {
             if is_unknown(&txn.service_state(&service, &[])?) {
-                let done = decide_in(txn, &mut with, &service, &[], |_, txn| {
+                let done = decide_in(txn, &mut with, &service, &[], |_, _| {
                     let registration = gateway::registration(&service, &raw);
                     let binding = gateway::binding(&service, now);
                     Ok(Command::RegisterService(Box::new(RegisterService {
-                        target_holder: target_holder(txn, &registration, &binding.target_uid)?,
+                        target_holder: holders.other(&registration, &binding.target_uid),
                         registration,
                         binding: Some(binding),
                         expected: Some(0),
