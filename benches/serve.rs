@@ -1,7 +1,7 @@
 //! Clients of a running `scalectl serve`: `serve ADDRESS:PORT CLIENTS SECONDS` prints how many
 //! operations were accepted a second, and the median and the 99th percentile of what one took, in
-//! microseconds. Each client has a connection and a service of its own, and sends the next operation
-//! when the last one was answered. `benches/gateway.py` starts it.
+//! microseconds. Each client has a connection and a service of its own, and sends the next
+//! operation when the last one was answered. `benches/gateway.py` starts it.
 
 #![expect(
     clippy::disallowed_methods,

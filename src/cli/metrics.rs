@@ -175,8 +175,11 @@ fn text(
 }
 
 fn views(values: &BTreeMap<&'static str, Vec<(ServiceName, f64)>>) -> Vec<Value> {
-    let view = |name: &str, (service, value): &(ServiceName, f64)| json!({"name": format!("scalectl_{name}"), "service": service, "value": value});
-    values.iter().flat_map(|(name, rows)| rows.iter().map(|row| view(name, row))).collect()
+    let all = values.iter().flat_map(|(name, rows)| rows.iter().map(move |row| (name, row)));
+    all.map(|(name, (service, value))| {
+        json!({"name": format!("scalectl_{name}"), "service": service, "value": value})
+    })
+    .collect()
 }
 
 /// A value between the quotes of a label.

@@ -219,7 +219,9 @@ pub(super) fn answer_of(app: &App, scaled: &Scaled, wait: Wait, wish: &str) -> A
         );
         answer = answer.warning("not_ready", text);
     }
-    if let Some(reading) = newest_reading(&report.head) {
+    if report.head.newest_reading.is_some()
+        && let Some(reading) = newest_reading(&report.head)
+    {
         answer = answer.line(format!("  read       {}", view::reading_text(&reading)));
     }
     answer.changed = scaled.changed;

@@ -2,9 +2,9 @@
 //!
 //! Owns `scalectl_fence`, the triggers of every table, and `fence.json`. A fenced write fails in
 //! its own transaction. What triggers cannot stop (a change of the schema, a connection that has
-//! turned triggers off) is found: after the fence the log is emptied into the database, and the size
-//! and time of both are the *seal*. Whatever is written later breaks it, and then nothing that was
-//! copied counts. After a crash the row is as it was committed; the same call goes on from there.
+//! turned triggers off) is found: after the fence the log is emptied into the database, and the
+//! size and time of both are the *seal*. Whatever is written later breaks it, and then nothing that
+//! was copied counts. After a crash the row is as it was committed; the same call goes on from there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
