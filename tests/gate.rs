@@ -193,3 +193,19 @@ fn what_is_wished_by_a_setting_counts_too() {
     gate(&world, "web=4").exits(0);
     closed(&gate(&world, "web=2"), 10, "other_wish");
 }
+
+/// What was changed between the call and its confirmation is no matter of time.
+#[test]
+fn a_count_that_drifts_before_its_confirmation_is_not_waited_for() {
+    let world = World::with_fake();
+    world.run("service put web --readings 2").exits(0);
+    world.run(&format!("{PUT} k1")).exits(0);
+    world.run("actuate k1").exits(0);
+    tell(&world, "count", "9");
+    world.run("observe k1").exits(23);
+    closed(&gate(&world, "web=3 --wait --timeout 60s"), 23, "differs");
+    let ways = world.json("explain k1").exits(0).at("/ways_out").to_string();
+    assert!(ways.contains("scale web=3"), "{ways}");
+    world.run("scale web=3 --reason anew --timeout 20s").exits(0);
+    gate(&world, "web=3").exits(0);
+}

@@ -346,7 +346,7 @@ fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<
             way(&format!("actuate {name}"), "the next attempt, once its time has come"),
             abandon(),
         ],
-        Next::Confirm => vec![way(&format!("observe {name} --wait"), "confirm it")],
+        Next::Confirm => to_confirm(execution),
         Next::Answer => vec![
             way(&format!("approval show {name}"), "what is asked, and whether you may answer"),
             way(&format!("approval grant {name} --reason TEXT"), "another person agrees"),
@@ -356,4 +356,16 @@ fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<
         Next::Unanswered => vec![withdraw("nobody answered in time")],
         Next::Over => Vec::new(),
     }
+}
+
+/// A count that somebody has changed since the call is not confirmed by waiting.
+fn to_confirm(execution: &Execution) -> Vec<(String, String)> {
+    let name = execution.key();
+    let observe = (format!("scalectl observe {name} --wait"), "confirm it".to_owned());
+    let (service, desired) = (&execution.intent.service, execution.desired());
+    let anew = execution.drift.then(|| {
+        let line = format!("scalectl scale {service}={desired} --reason TEXT");
+        (line, "wish it anew: another count was read".to_owned())
+    });
+    std::iter::once(observe).chain(anew).collect()
 }

@@ -67,3 +67,20 @@ fn the_lines_of_a_refusal_lead_to_what_was_refused() {
         world.run(line).exits(0);
     }
 }
+
+/// A target that nobody can read is said; another one is not taken for the same.
+#[test]
+fn a_target_that_is_said_anew_is_not_said_to_be_there_already() {
+    let world = World::new();
+    world.init_fake_that(&[]);
+    let put = "service put web --actuator fake --writer ops --max 10 --drain none \
+               --target-match replicas --cluster c --runtime r --workload web --target-version 1 \
+               --target-uid u1";
+    world.run(put).exits(0);
+    assert_eq!(world.json(put).exits(0).at("/changed"), false);
+    let ran = world.json(&put.replace("u1", "u2")).exits(10);
+    assert_eq!(ran.at("/error/code"), "target_changed");
+    let ran = world.json(&put.replace("--target-version 1", "--target-version 2")).exits(0);
+    assert_eq!(ran.at("/changed"), true);
+    assert_eq!(ran.at("/service/binding/target_resource_version"), "2", "{ran:#?}");
+}

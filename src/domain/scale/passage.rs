@@ -310,7 +310,14 @@ fn on_the_way(execution: &Execution, registration: &Registration) -> Option<Pass
             Some(Passage::Waiting { revision, state: execution.phase.as_str() })
         }
         Phase::Failed { retry_at } => Some(Passage::Retrying { revision, retry_at: *retry_at }),
-        Phase::Succeeded | Phase::Observed => Some(Passage::Unconfirmed { revision }),
+        Phase::Succeeded | Phase::Observed => match &execution.last_reading {
+            // Waiting for its confirmation helps nothing: somebody has changed the count since.
+            Some(reading) if execution.drift && reading.replicas != execution.desired() => {
+                let wanted = execution.desired();
+                Some(Passage::Differs { replicas: reading.replicas, wanted })
+            }
+            Some(_) | None => Some(Passage::Unconfirmed { revision }),
+        },
         Phase::Verified { cause: Some(FailureCause::Mismatch) } => {
             Some(Passage::Failed { revision, changed: true })
         }

@@ -40,7 +40,7 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
     if let Some(existing) = head.registration.as_ref().filter(|_| head.authority.retired.is_none())
     {
         let same = Registration { unit_revision: existing.unit_revision, ..wanted.clone() };
-        if same == *existing {
+        if same == *existing && is_same_target(head.binding.as_ref(), binding) {
             return Ok(unchanged());
         }
     }
@@ -80,6 +80,15 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
 
     let registration = Registration { unit_revision, ..wanted.clone() };
     Ok(draft.done(vec![EventBody::ServiceRegistered { registration, binding, decision }]))
+}
+
+/// Whether a target is the one that is known. Its version moves by itself, and is another target
+/// only where a person has said it, because nobody can read it.
+fn is_same_target(known: Option<&Binding>, found: Option<&Binding>) -> bool {
+    let (Some(known), Some(found)) = (known, found) else { return true };
+    let is_said = found.replicas.is_none();
+    known.target_uid == found.target_uid
+        && (!is_said || known.target_resource_version == found.target_resource_version)
 }
 
 /// The bounds of a scaling spec, and what cannot go together.
