@@ -187,6 +187,11 @@ fn the_documents_of_a_gateway_keep_their_properties() {
 }
 
 #[test]
+fn what_a_relocator_is_asked_and_says_keeps_its_properties() {
+    hold_all(|name| ["relocator_request", "relocator_answer"].contains(&name));
+}
+
+#[test]
 fn what_an_engine_of_docker_says_keeps_its_properties() {
     let names = ["docker_answer", "docker_service", "docker_facts", "docker_applied"];
     hold_all(|name| names.contains(&name));

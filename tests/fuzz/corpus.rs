@@ -93,6 +93,39 @@ const RECORD: &str = r#"{"schema_version":"1","intent_id":"scale-intent-1","inte
 "reason":"bounded reconciliation fixture","retry_policy":{"max_attempts":3,"backoff_s":2},
 "created_at":"2026-01-01T12:00:00Z"}"#;
 
+/// What a relocator is asked: of itself, of one copy, and of two.
+const RELOCATOR_REQUESTS: [&str; 3] = [
+    r#"{"protocol":"scalectl.relocator/1","op":"describe"}"#,
+    concat!(
+        r#"{"protocol":"scalectl.relocator/1","call_id":"call-1","deadline_ms":1000,"#,
+        r#""environment":"shop","operation":"op-1","token":3,"epoch":1,"op":"fence","#,
+        r#""source":{"cell":"a","generation":"1-op-0"}}"#,
+    ),
+    concat!(
+        r#"{"protocol":"scalectl.relocator/1","call_id":"call-1","deadline_ms":1000,"#,
+        r#""environment":"shop","operation":"op-1","token":3,"epoch":1,"op":"transfer","#,
+        r#""source":{"cell":"a","generation":"1-op-0"},"target":{"cell":"b","#,
+        r#""generation":"2-op-1"}}"#,
+    ),
+];
+
+/// What it answers: a receipt, and refusals.
+const RELOCATOR_ANSWERS: [&str; 3] = [
+    concat!(
+        r#"{"protocol":"scalectl.relocator/1","ok":true,"receipt":{"op":"describe","#,
+        r#""name":"x","version":"1","ops":[]}}"#,
+    ),
+    concat!(
+        r#"{"protocol":"scalectl.relocator/1","ok":true,"receipt":{"op":"discard","#,
+        r#""target":{"cell":"b","generation":"2-op-1"}}}"#,
+    ),
+    concat!(
+        r#"{"protocol":"scalectl.relocator/1","ok":false,"#,
+        r#""error":{"code":"workspace_running","facts":{},"message":"m","retryable":false,"#,
+        r#""applied":"no"}}"#,
+    ),
+];
+
 const OPERATION: &str = r#"{"schema_version":1,"operation_id":"op-1","service":"api",
 "expected_revision":"0","direction":"Up","current_replicas":0,"desired_replicas":2,
 "reason":"load"} and what comes after"#;
@@ -207,6 +240,8 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
         }
         "call_file" => texts(&CALLS),
         "local_state" => texts(&[&STATE.replace('\n', "")]),
+        "relocator_request" => texts(&RELOCATOR_REQUESTS),
+        "relocator_answer" => texts(&RELOCATOR_ANSWERS),
         name if !name.starts_with("answer_") => texts(seeds::of(name)),
         answer => {
             let op = answer.strip_prefix("answer_").expect("an operation");

@@ -11,6 +11,7 @@ mod files;
 mod gateway;
 mod host;
 mod json;
+mod relocator;
 mod server;
 mod sources;
 mod stored;
@@ -25,7 +26,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 51] = [
+pub const ALL: [(&str, Target); 53] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("registration_document", documents::registration_document),
@@ -77,6 +78,8 @@ pub const ALL: [(&str, Target); 51] = [
     ("docker_applied", swarm::docker_applied),
     ("gateway_operation", gateway::operation),
     ("gateway_journal", gateway::journal),
+    ("relocator_request", relocator::request),
+    ("relocator_answer", relocator::answer),
 ];
 
 /// The target of a name.
