@@ -129,19 +129,21 @@ pub fn make_private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Puts a file that everybody may read in the place of what has its name, as a whole. After an error
-/// what was there is as it was.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Puts a file with this mode in the place of what has its name, as a whole. After an error what was
+/// there is as it was. For one writer at a time.
+pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let mut name = OsString::from(".");
     name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
+    // A file of a process of this id that has crashed may be left.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let written = make_private_file(&temporary)
         .and_then(|mut file| {
-            file.set_permissions(Permissions::from_mode(0o644))?;
+            file.set_permissions(Permissions::from_mode(mode))?;
             file.write_all(content)?;
             file.sync_all()
         })

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -235,7 +235,7 @@ fn change(path: &Path, edit: impl FnOnce(&mut Stored) -> bool) -> Result<bool, B
     }
     let text = toml::to_string(&stored)
         .map_err(|error| failed("writing the bindings", path)(io::Error::other(error)))?;
-    replace(path, &text).map_err(failed("writing the bindings", path))?;
+    files::replace(path, text.as_bytes(), 0o600).map_err(failed("writing the bindings", path))?;
     lock.sync_all().map_err(failed("writing the directory", dir))?;
     Ok(true)
 }
@@ -255,27 +255,6 @@ fn sync_ancestors(dir: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    // A file of a process of this id that has crashed may be left; nobody else has the lock.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let written = files::make_private_file(&temporary)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 /// The file and its text; an empty one if there is none.

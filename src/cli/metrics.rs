@@ -91,7 +91,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let answer = Answer::ok().noun("metrics", &views(&values));
     if let Some(file) = &args.textfile {
         App::file_named("--textfile", file)?;
-        files::replace(file, text.as_bytes()).map_err(|error| {
+        files::replace(file, text.as_bytes(), 0o644).map_err(|error| {
             let what = format!("{} was not replaced: {error}", file.display());
             Fault::from(
                 Problem::new("textfile_not_written", Exit::Unavailable, what)

@@ -140,7 +140,7 @@ impl Reach {
 const CHANGES_RANK: u8 = 3;
 
 /// What is locked for a key.
-pub(super) fn of_key(key: &ExecutionKey) -> Lock {
+fn of_key(key: &ExecutionKey) -> Lock {
     Lock { rank: KEY_RANK, name: format!("key:{key}"), alone: true }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::LedgerError;
 use super::sql::{Bound, Engine, Lock, MayWait};
-use super::{Ledger, Reach, reach};
+use super::{Ledger, Reach};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
 
@@ -60,11 +60,7 @@ impl Ledger {
     /// there. Answers whether it is worth looking again.
     pub fn outwait(&mut self, sought: Sought<'_>) -> Result<bool, LedgerError> {
         let locks = match sought {
-            Sought::Keys(keys) => {
-                let mut locks: Vec<Lock> = keys.iter().map(reach::of_key).collect();
-                locks.sort();
-                locks
-            }
+            Sought::Keys(keys) => Reach::default().about(keys).locks(),
             Sought::WishOf(service) => Reach::service(service).locks(),
             Sought::Anything => Reach::everything().locks(),
         };

@@ -145,11 +145,10 @@ pub(super) fn hold_files(
     is_meant: fn(&str) -> bool,
 ) -> Done<()> {
     let found = tree::walk(copy)?;
-    let mut wanted: Vec<_> = manifest.entries.iter().filter(|(path, _)| is_meant(path)).collect();
+    let wanted = manifest.entries.iter().filter(|(path, _)| is_meant(path));
     // Both in the order of names: the walk's own is by folders.
     let mut items: Vec<&Item> = found.items.iter().filter(|item| is_meant(&item.path)).collect();
     items.sort_by(|one, other| one.path.cmp(&other.path));
-    wanted.sort_by(|one, other| one.0.cmp(other.0));
     let mut items = items.into_iter().peekable();
     for (path, entry) in wanted {
         if let Some(stranger) = items.next_if(|item| item.path < *path) {

@@ -31,8 +31,8 @@ use self::place::{DATABASE, existing};
 use crate::actuator::host::Deadline;
 use crate::domain::canonical::DOCUMENT_BYTES_MAX;
 use crate::domain::placement::protocol::{
-    BUNDLED_VERSION, Call, CopyPlace, Described, Fenced, Order, Receipt, Refusal, Reply, Request,
-    Unfenced, WorkspaceState,
+    BUNDLED_VERSION, Call, CopyPlace, Described, Fenced, OPS, Order, Receipt, Refusal, Reply,
+    Request, Unfenced, WorkspaceState,
 };
 use crate::domain::time::DurationMs;
 
@@ -41,22 +41,6 @@ const ANSWER_MARGIN: DurationMs = DurationMs::from_secs(2);
 
 /// Longer than any call is given.
 const TIME_MAX: DurationMs = DurationMs::from_secs(7 * 24 * 60 * 60);
-
-/// What it can do.
-const OPS: [&str; 12] = [
-    "describe",
-    "inventory",
-    "drain",
-    "undrain",
-    "fence",
-    "unfence",
-    "transfer",
-    "verify",
-    "route",
-    "retire",
-    "discard",
-    "snapshot",
-];
 
 /// Serves one call. Returns the exit code: 0 for every answer, a refusal included; 1 if the answer
 /// could not be written, because then the reader must not believe that there is one.

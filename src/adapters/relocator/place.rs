@@ -33,7 +33,7 @@ pub(super) const FENCE: &str = "fence.json";
 pub(super) const FILES_LOCK: &str = ".lock";
 /// How many bytes a copy that is being made will have.
 pub(super) const RESERVED: &str = ".reserved.json";
-const LIMIT: &str = "limit.json";
+pub(super) const LIMIT: &str = "limit.json";
 
 /// The root of a relocator.
 #[derive(Debug, Clone)]

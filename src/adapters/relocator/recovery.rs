@@ -11,7 +11,9 @@ use super::durable::{make_dirs, names, remove, replace_json, sync_dir};
 use super::fault::{Done, Fault, io};
 use super::fence::{self, FenceState, Mark};
 use super::manifest::{self, Made, Manifest, digest_of, read_back};
-use super::place::{DATABASE, FILES_LOCK, MANIFEST, RESERVED, disk_full, folder_of, reserve};
+use super::place::{
+    DATABASE, FILES_LOCK, LIMIT, MANIFEST, RESERVED, disk_full, folder_of, reserve,
+};
 use super::progress::Progress;
 use super::transfer::sync_all;
 use super::tree;
@@ -22,7 +24,6 @@ use crate::domain::id::{EnvironmentName, FenceToken};
 use crate::domain::placement::protocol::{CopyPlace, Refusal};
 use crate::domain::time::{DurationMs, Timestamp};
 
-const LIMIT: &str = "limit.json";
 const PARTIAL: &str = ".partial-restore";
 /// Longer than any package takes: who waits at a terminal ends it.
 const TIME: DurationMs = DurationMs::from_secs(7 * 24 * 60 * 60);

@@ -33,6 +33,22 @@ use crate::domain::time::DurationMs;
 /// The protocol, as every message names it.
 pub const PROTOCOL: &str = "scalectl.relocator/1";
 
+/// The operations, as they are named in every request and receipt.
+pub const OPS: [&str; 12] = [
+    "describe",
+    "inventory",
+    "drain",
+    "undrain",
+    "fence",
+    "unfence",
+    "transfer",
+    "verify",
+    "route",
+    "retire",
+    "discard",
+    "snapshot",
+];
+
 /// The version of the behaviour of the bundled relocator.
 pub const BUNDLED_VERSION: &str = "1";
 

@@ -1,22 +1,6 @@
 //! The relocator protocol: what a relocator is asked, and what it answers.
 
-use scalectl::domain::placement::protocol::{Reply, Request, read_reply};
-
-/// The operations that an answer may be about.
-const OPS: [&str; 12] = [
-    "describe",
-    "inventory",
-    "drain",
-    "undrain",
-    "fence",
-    "unfence",
-    "transfer",
-    "verify",
-    "route",
-    "retire",
-    "discard",
-    "snapshot",
-];
+use scalectl::domain::placement::protocol::{OPS, Reply, Request, read_reply};
 
 /// What is read goes out and in again.
 pub fn request(data: &[u8]) -> bool {
