@@ -47,7 +47,7 @@ SELECT set_config('search_path', 'theirs, pg_temp', true),
  set_config('idle_in_transaction_session_timeout', '30000', true),
  set_config('synchronous_commit',
   CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
-  THEN current_setting('synchronous_commit') ELSE 'on' END, true);
+  THEN current_setting('synchronous_commit') ELSE 'on' END, true), CAST(pg_backend_pid() AS BIGINT);
 SELECT CASE WHEN l LIKE 'x%' THEN CAST(pg_advisory_xact_lock(CAST(substr(l, 2) AS BIGINT)) AS TEXT)
  ELSE CAST(pg_advisory_xact_lock_shared(CAST(substr(l, 2) AS BIGINT)) AS TEXT) END
  FROM unnest(string_to_array('s7001 s7002 x' || (8000 + CAST(:client_id AS BIGINT)) || ' x' ||
