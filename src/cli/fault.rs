@@ -300,7 +300,7 @@ const fn recorded_of(error: &LedgerError, usual: Recorded) -> Recorded {
 const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
     match error {
         LedgerError::NotPermitted { .. } => {
-            Some("the server's administrator gives the right, the password or the certificate")
+            Some("the server's administrator gives the right, the password, TLS or its certificate")
         }
         LedgerError::UnsafeServer { .. } => {
             Some("the server's administrator changes that; until then nothing is recorded there")

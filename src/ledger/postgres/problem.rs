@@ -91,8 +91,11 @@ pub(super) fn connecting(address: &ServerAddress, error: &Error) -> LedgerError 
         }
         Some(_) => of(doing, path, DurationMs::ZERO, error),
         // A wrong password is asked for by the server; a missing one is ours. A certificate that
-        // does not hold will not hold later either.
-        None if problem.contains("password missing") || problem.contains("certificate") => {
+        // does not hold will not hold later either, and a server has TLS or has not.
+        None if ["password missing", "certificate", "does not support TLS"]
+            .iter()
+            .any(|word| problem.contains(word)) =>
+        {
             LedgerError::NotPermitted { doing, path, problem }
         }
         None => LedgerError::Unreachable { doing, path, problem },
