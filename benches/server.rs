@@ -80,7 +80,7 @@ fn puts(
 
 fn connect(address: &str) -> Done<Session> {
     let environment = BTreeMap::new();
-    let around = Surroundings { environment: &environment, os_user: "bench" };
+    let around = Surroundings { environment: &environment, os_user: "bench", application: "bench" };
     let location = Location::Server(ServerAddress::parse(address, &around)?);
     let mut ledger = Ledger::open(&location, OpenOptions::default())?;
     let first = EventFilter { limit: Some(1), ..EventFilter::default() };

@@ -7,6 +7,7 @@ mod clocks;
 mod cut_life;
 mod cuts;
 mod decided;
+mod holders;
 mod hosts;
 mod life;
 mod lost;

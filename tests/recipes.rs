@@ -38,7 +38,7 @@ const SHELL: By = Test("recipes::shell::the_page_does_what_it_says");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
-const BLOCKS: [(&str, &str, usize, By); 24] = [
+const BLOCKS: [(&str, &str, usize, By); 25] = [
     ("approvals.md", "console", 5, APPROVALS),
     ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
@@ -71,6 +71,7 @@ const BLOCKS: [(&str, &str, usize, By); 24] = [
         Nobody("a host of that name is not there: postgres::roles does the same"),
     ),
     ("postgres.md", "sql", 2, ROLES),
+    ("postgres.md", "text", 1, Nobody("postgres::holders waits for such a line")),
     ("postgres.md", "toml", 1, Nobody("postgres::secrets reads such a file")),
     ("shell.md", "console", 2, SHELL),
     ("shell.md", "sh", 2, SHELL),

@@ -47,6 +47,11 @@ impl Deadline {
         Self(self.0.saturating_add(millis))
     }
 
+    /// How long ago it came; zero until it has.
+    pub fn ago(self) -> DurationMs {
+        DurationMs::from_millis(boot_ms().saturating_sub(self.0))
+    }
+
     /// Whether it has come.
     pub fn is_past(self) -> bool {
         boot_ms() >= self.0

@@ -2,6 +2,7 @@
 //!
 //! Opens no file of a database: to close a second descriptor would give up the locks of the first.
 
+use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -17,6 +18,12 @@ pub struct LockHolder {
     pub pid: i32,
     /// Its name, as the kernel keeps it.
     pub name: String,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.name, self.pid)
+    }
 }
 
 /// Who holds the lock that covers a byte of a file; none where nobody does, or where this process

@@ -21,7 +21,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
 use crate::ledger::{CreateOptions, LOCK_TIMEOUT_MAX, Ledger, OpenOptions};
 use crate::ops::clock::Clock;
-use crate::ops::{OpError, Place, Session, mint};
+use crate::ops::{OpError, Place, Session, mint, while_opening};
 
 /// The flags that every verb takes.
 #[derive(Debug, Clone, Default, Args)]
@@ -258,6 +258,7 @@ impl App {
             let options = OpenOptions {
                 lock_timeout: self.globals.lock_timeout,
                 answer_within: self.deadline.map(Deadline::remaining),
+                while_asked: Some(|| while_opening(super::output::say_while_waiting)),
             };
             let ledger = Ledger::open(&chosen.location, options)?;
             let mut session = Session::new(ledger, self.clock(), self.provenance()?, self.place()?);

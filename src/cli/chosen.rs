@@ -8,11 +8,12 @@ use super::address::{resembles_address, without_password};
 use super::app::App;
 use super::config::Config;
 use super::fault::Fault;
-use super::passwd::os_user;
+use super::passwd::{os_user, this_user};
 use super::problem::Problem;
+use crate::actuator::host;
 use crate::domain::near::nearest;
 use crate::files;
-use crate::ledger::{Location, ServerAddress, Surroundings};
+use crate::ledger::{Location, OwnSession, ServerAddress, Surroundings};
 use crate::ops::session::Session;
 
 /// What is said where a ledger is reached without TLS.
@@ -78,7 +79,9 @@ impl App {
         }
         let address = address.as_ref();
         let os_user = os_user(rustix::process::getuid().as_raw());
-        let around = Surroundings { environment: self.environment.all(), os_user: &os_user };
+        let application = self.session_name();
+        let environment = self.environment.all();
+        let around = Surroundings { environment, os_user: &os_user, application: &application };
         ServerAddress::parse(address, &around).map(Location::Server).map_err(|error| {
             let shown = without_password(address);
             let text = format!("{shown}: {error}");
@@ -89,6 +92,15 @@ impl App {
                 )
                 .into()
         })
+    }
+
+    /// What a server is told of this process, so that whoever waits for it can be told.
+    fn session_name(&self) -> String {
+        let (os_user, _) = this_user(&self.environment);
+        let actor = self.globals.actor.as_deref().or(self.environment.text("SCALECTL_ACTOR"));
+        let host = host::host_name().unwrap_or_default();
+        let (verb, pid) = (self.verb.join(" "), host::pid());
+        OwnSession { verb: &verb, actor: actor.unwrap_or(&os_user), host: &host, pid }.name()
     }
 
     /// What a person should know of a ledger that is not there: a name that was misspelt, a runner

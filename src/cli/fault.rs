@@ -1,5 +1,6 @@
 //! Faults: everything that a verb can end with, made into the one form of a problem.
 
+mod busy;
 mod gateway;
 mod host;
 mod life;
@@ -13,7 +14,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
 use crate::ledger::{ErrorClass, LedgerError};
-use crate::ops::{OpError, holder_of};
+use crate::ops::OpError;
 use crate::policy::PolicyError;
 
 const EXHAUSTED: &str = "make room for it (descriptors: ulimit -n), then run this same line again";
@@ -248,10 +249,7 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         }
         LedgerError::Busy { path, .. } => {
             let problem = problem("run this same line again, or wait longer with --lock-timeout");
-            match holder_of(path) {
-                Some(holder) => problem.fact("holder", holder).again(context),
-                None => problem.again(context),
-            }
+            busy::of(error, path, problem, context)
         }
         LedgerError::Stale { .. } => {
             problem("run this same line again, or wait longer with --lock-timeout").again(context)

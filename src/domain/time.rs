@@ -184,6 +184,12 @@ impl DurationMs {
         self.0
     }
 
+    /// This without so much, or nothing.
+    #[must_use]
+    pub const fn less(self, less: Self) -> Self {
+        Self(self.0.saturating_sub(less.0))
+    }
+
     /// As the standard library's type.
     pub const fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::in_the_way::{InTheWay, ServerHolder};
 use crate::domain::id::{CommandId, ServiceName};
 use crate::domain::time::DurationMs;
 
@@ -122,8 +123,8 @@ pub enum LedgerError {
     Full { doing: &'static str, path: PathBuf },
     /// Somebody else writes, for longer than the lock timeout; or wanted the same at the same time,
     /// then nobody has waited.
-    #[error("cannot {doing} the ledger {}: {}", path.display(), lock_note(*waited))]
-    Busy { doing: &'static str, path: PathBuf, waited: DurationMs },
+    #[error("cannot {doing} the ledger {}: {}", path.display(), lock_note(*waited, by))]
+    Busy { doing: &'static str, path: PathBuf, waited: DurationMs, by: LockedBy },
     /// The server of the ledger could not be asked, or not to the end.
     #[error("cannot {doing} the ledger {}: {problem}", path.display())]
     Unreachable { doing: &'static str, path: PathBuf, problem: String },
@@ -181,14 +182,31 @@ pub enum LedgerError {
     Stale { path: PathBuf, service: ServiceName, what: String },
 }
 
+/// By whom a ledger was locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockedBy {
+    /// By somebody; a file does not say by whom, and a server not always.
+    Somebody,
+    /// By them.
+    Known(Box<ServerHolder>),
+    /// The wait was ended before anybody could tell whether it was locked at all.
+    Perhaps,
+    /// By nobody: its server had no answer.
+    Nobody,
+}
+
 fn place(other: Option<&PathBuf>) -> String {
     other.map_or_else(String::new, |other| format!(", {}", other.display()))
 }
 
-fn lock_note(waited: DurationMs) -> String {
-    match waited {
-        DurationMs::ZERO => "others wrote to it at the same time".to_owned(),
-        waited => format!("it was locked for {waited}"),
+fn lock_note(waited: DurationMs, by: &LockedBy) -> String {
+    match (waited, by) {
+        (_, LockedBy::Nobody) => format!("its server did not answer for {waited}"),
+        (_, LockedBy::Perhaps) => {
+            format!("it was locked, or its server did not answer, for {waited}")
+        }
+        (DurationMs::ZERO, _) => "others wrote to it at the same time".to_owned(),
+        (_, LockedBy::Somebody | LockedBy::Known(_)) => format!("it was locked for {waited}"),
     }
 }
 
@@ -306,11 +324,51 @@ impl LedgerError {
         matches!(self.class(), ErrorClass::Unavailable)
     }
 
-    /// The same after a wait of another length.
+    /// Somebody else was in the way for so long; who is not known.
+    pub(crate) const fn busy(doing: &'static str, path: PathBuf, waited: DurationMs) -> Self {
+        Self::Busy { doing, path, waited, by: LockedBy::Somebody }
+    }
+
+    /// The same after a wait of another length. A server that was silent was not locked.
     pub(super) fn after(self, waited: DurationMs) -> Self {
         match self {
-            Self::Busy { doing, path, .. } => Self::Busy { doing, path, waited },
+            Self::Busy { doing, path, by: by @ LockedBy::Nobody, .. } => {
+                Self::Unreachable { doing, path, problem: lock_note(waited, &by) }
+            }
+            Self::Busy { doing, path, by, .. } => Self::Busy { doing, path, waited, by },
             other => other,
+        }
+    }
+
+    /// The same of a wait that went on with others, of so long in all.
+    #[must_use]
+    pub fn in_all(self, so_long: Option<DurationMs>) -> Self {
+        match (self, so_long) {
+            (Self::Busy { doing, path, waited, by }, Some(so_long))
+                if waited != DurationMs::ZERO =>
+            {
+                Self::Busy { doing, path, waited: waited.max(so_long), by }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// The same, by whom, where that was found out.
+    pub(super) fn locked_by(self, found: Option<InTheWay>) -> Self {
+        match (self, found) {
+            (
+                Self::Busy { doing, path, waited, by: LockedBy::Somebody },
+                Some(InTheWay::Holder(holder)),
+            ) => Self::Busy { doing, path, waited, by: LockedBy::Known(holder) },
+            (error, _) => error,
+        }
+    }
+
+    /// Who had it locked, where the server has told.
+    pub fn holder(&self) -> Option<&ServerHolder> {
+        match self {
+            Self::Busy { by: LockedBy::Known(holder), .. } => Some(holder),
+            _ => None,
         }
     }
 

@@ -29,6 +29,7 @@ mod changed;
 mod columns;
 mod create;
 mod error;
+mod in_the_way;
 pub mod life;
 mod postgres;
 mod reach;
@@ -51,14 +52,15 @@ use std::time::Duration;
 
 pub use columns::StoredEvent;
 pub use create::CreateOptions;
-pub use error::{ErrorClass, LedgerError};
+pub use error::{ErrorClass, LedgerError, LockedBy};
+pub use in_the_way::{InTheWay, OwnSession, ServerHolder};
 pub use postgres::{AddressError, ServerAddress, Surroundings};
 pub use reach::Reach;
 pub use read::{EventFilter, ExecutionFilter, Order, ReadTxn};
 pub use sqlite::mount_type;
 pub use stream::{Head, InvalidStream, Stream};
 pub use verify::{Depth, FINDINGS_LISTED_MAX, Finding, Verification};
-pub use waiting::{Sought, WhileAsked, WhileLocked};
+pub use waiting::{Sought, WaitOn, WhileAsked, WhileLocked};
 pub use write::{Committed, WriteTxn};
 
 use crate::domain::id::{CommandId, ExecutionKey, LedgerId};
@@ -98,11 +100,13 @@ pub struct OpenOptions {
     pub lock_timeout: DurationMs,
     /// How long to wait for a server, where its usual patience is more than the caller has.
     pub answer_within: Option<Duration>,
+    /// Makes who looks after waits for a server's answers from the first on.
+    pub while_asked: Option<fn() -> WhileAsked>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { lock_timeout: LOCK_TIMEOUT_DEFAULT, answer_within: None }
+        Self { lock_timeout: LOCK_TIMEOUT_DEFAULT, answer_within: None, while_asked: None }
     }
 }
 

@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use super::WhileAsked;
 use super::error::LedgerError;
+use super::in_the_way::InTheWay;
+use super::{WaitOn, WhileAsked};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// One SQL text that both engines understand, with what it does, for the error.
@@ -121,8 +122,8 @@ pub(super) trait Row {
     fn bytes(&self, column: usize) -> Result<&[u8], LedgerError>;
 }
 
-/// Whether a wait goes on.
-pub(super) type MayWait<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
+/// Whether a wait goes on; told what is in its way where that was looked for.
+pub(super) type MayWait<'a> = &'a mut dyn FnMut(Option<&InTheWay>) -> WaitOn;
 
 /// What a row's reader says: go on, stop, or fail.
 pub(super) type RowFlow = Result<ControlFlow<()>, LedgerError>;

@@ -2,20 +2,32 @@
 //!
 //! Holds nothing between two waits. A wait that ends without its locks has begun nothing.
 
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::error::LedgerError;
+use super::in_the_way::InTheWay;
 use super::sql::{Bound, Engine, Lock, MayWait};
 use super::{Ledger, Reach};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
 
-/// Asked again and again while another writer is waited for, with how long so far.
-pub type WhileLocked = Box<dyn FnMut(DurationMs) -> ControlFlow<()>>;
+/// What whoever looks after a wait says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitOn {
+    /// Go on.
+    Go,
+    /// Go on, and find out what is in the way; on a server only. It is told when it is found.
+    Look,
+    /// No longer.
+    Over,
+}
 
-/// Asked again and again while a server's answer is waited for.
-pub type WhileAsked = Box<dyn Fn() -> ControlFlow<()> + Send>;
+/// Asked again and again while another writer is waited for, with how long so far, and with what
+/// was found to be in the way, once, where it was looked for.
+pub type WhileLocked = Box<dyn FnMut(DurationMs, Option<&InTheWay>) -> WaitOn>;
+
+/// The same while a server's answer is waited for.
+pub type WhileAsked = Box<dyn FnMut(DurationMs, Option<&InTheWay>) -> WaitOn + Send>;
 
 /// What was looked for and not found, which somebody may be recording.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +94,7 @@ impl Ledger {
         take: impl Fn(&dyn Engine, MayWait<'_>) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         let Some(Patience { lock_timeout, ask }) = &mut self.patience else {
-            return take(self.engine.as_ref(), &mut || ControlFlow::Continue(()));
+            return take(self.engine.as_ref(), &mut |_| WaitOn::Go);
         };
         let began = Instant::now();
         let waited = || {
@@ -91,13 +103,13 @@ impl Ledger {
         };
         self.engine.wait_at_most(LOCK_SLICE.min(*lock_timeout))?;
         let begun = loop {
-            let begun = take(self.engine.as_ref(), &mut || ask(waited()));
+            let begun = take(self.engine.as_ref(), &mut |found| ask(waited(), found));
             let busy = match begun {
                 Err(error) if error.is_busy() => error,
                 begun => break begun,
             };
             let waited = waited();
-            if waited >= *lock_timeout || ask(waited).is_break() {
+            if waited >= *lock_timeout || ask(waited, None) == WaitOn::Over {
                 break Err(busy.after(waited.min(*lock_timeout)));
             }
         };

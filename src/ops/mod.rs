@@ -94,6 +94,6 @@ pub use error::OpError;
 pub use gateway::asked::Seen;
 pub use gateway::pool::Pool;
 pub use ids::mint;
-pub use lock_wait::holder_of;
+pub use lock_wait::{holder_of, while_opening};
 pub use session::{Notice, Place, Session};
 pub use tally::Turn;

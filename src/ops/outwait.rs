@@ -72,7 +72,7 @@ mod tests {
         let (doing, waited) = ("write to", DurationMs::ZERO);
         let command_id =
             || "cmd-00000000000000000000000000000001".parse().expect("BUG: a command id");
-        let busy = LedgerError::Busy { doing, path: path(), waited };
+        let busy = LedgerError::busy(doing, path(), waited);
         assert!(matches!(ends_of(&busy.into(), now), Some(Ends::At(at)) if at == now));
         for other in [
             LedgerError::Unreachable { doing, path: path(), problem: problem() },

@@ -75,7 +75,7 @@ pub fn scale(
     };
     // Without a wait each step is taken once, and the lock timeout alone bounds it.
     if request.timeout != DurationMs::ZERO {
-        run.session.wait_no_longer_than(run.deadline);
+        run.session.asks_again_until(run.deadline);
     }
     let key = match run.put(request.wished)? {
         Put::There(head) => {
@@ -343,6 +343,9 @@ impl Run<'_> {
         };
         if self.deadline.is_past() || !is_in_time {
             return Err(error);
+        }
+        if matches!(&error, OpError::Ledger(ledger) if ledger.is_busy()) {
+            self.session.waits_anew();
         }
         let (left, slice) = match ends {
             Ends::At(until) => (until.since(now), until.since(now)),

@@ -172,7 +172,7 @@ fn recent_in(
     // lock that it needs now.
     if counted == Counted::OfLedger && !txn.counts() {
         let (path, waited) = (txn.identity().path.clone(), DurationMs::ZERO);
-        return Err(LedgerError::Busy { doing: "count the changes of", path, waited }.into());
+        return Err(LedgerError::busy("count the changes of", path, waited).into());
     }
     let own = command.execution_key();
     Ok(Some(txn.recent_changes(service, own, counted, with.now)?))

@@ -15,7 +15,8 @@ use super::with_fake;
 use crate::support::World;
 
 fn open(world: &World) -> Ledger {
-    let around = Surroundings { environment: &BTreeMap::new(), os_user: "ops" };
+    let around =
+        Surroundings { environment: &BTreeMap::new(), os_user: "ops", application: "scalectl" };
     let address = ServerAddress::parse(&world.schema().address(), &around).unwrap();
     Ledger::open(&Location::Server(address), OpenOptions::default()).unwrap()
 }

@@ -68,7 +68,7 @@ impl CallProcesses {
 }
 
 /// The fields of `/proc/PID/stat` after the name, from the state on; none for who is gone.
-fn stat_of(pid: i32) -> Option<Vec<String>> {
+pub(crate) fn stat_of(pid: i32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields = stat.rsplit(") ").next()?.split(' ').map(str::to_owned).collect();
     Some(fields)

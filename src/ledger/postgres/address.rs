@@ -63,6 +63,8 @@ pub struct Surroundings<'a> {
     pub environment: &'a BTreeMap<OsString, OsString>,
     /// Who connects unless another name is said.
     pub os_user: &'a str,
+    /// What the server is told that we are, unless another name is said.
+    pub application: &'a str,
 }
 
 impl<'a> Surroundings<'a> {
@@ -126,7 +128,7 @@ impl ServerAddress {
         let user = word("user").unwrap_or(around.os_user);
         let database = word("dbname").unwrap_or(user);
         config.user(user).dbname(database);
-        config.application_name(word("application_name").unwrap_or("scalectl"));
+        config.application_name(word("application_name").unwrap_or(around.application));
         set_hosts(&mut config, word("host"), word("hostaddr"), word("port"))?;
         if let Some(password) = word("password") {
             config.password(password);

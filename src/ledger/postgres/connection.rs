@@ -3,10 +3,11 @@
 //! The client library is asynchronous; its runtime is a detail of this file, runs on the calling
 //! thread, and only while somebody waits here.
 
+mod asking;
+mod looking;
+
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,10 @@ use super::problem;
 use crate::crash;
 use crate::domain::time::DurationMs;
 use crate::ledger::error::LedgerError;
-use crate::ledger::sql::{CommitError, MayWait};
+use crate::ledger::in_the_way::InTheWay;
+use crate::ledger::sql::CommitError;
 use crate::ledger::{OpenOptions, WhileAsked};
+use asking::sliced;
 
 /// How long one statement may take, and how long a client that has stopped in a transaction may
 /// keep its locks.
@@ -35,9 +38,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long an end of a transaction that nobody needs may take.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often whoever waits for an answer is asked whether to go on.
-const SLICE: Duration = Duration::from_millis(100);
-
 /// How long a server may take to answer whoever has no time left: one that is there answers in
 /// less, and what it says is worth it.
 const ANSWERS: Duration = Duration::from_secs(3);
@@ -45,15 +45,15 @@ const ANSWERS: Duration = Duration::from_secs(3);
 /// Why there is no answer where whoever waited has ended the wait.
 const GIVEN_UP: &str = "its answer is not waited for any more";
 
-/// How long it may take to tell a server to give up.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// A server, and the connection to it while there is one.
 pub(super) struct Server {
     address: ServerAddress,
     lock_timeout: DurationMs,
     runtime: Runtime,
     link: RefCell<Option<Link>>,
+    /// The process of the server that works for us in the open transaction, as far as it has told;
+    /// behind a pooler it may be another one in the next.
+    backend: Cell<i64>,
     /// When whoever asks has no more time for answers; none where the usual patience is theirs.
     end: Cell<Option<Instant>>,
     /// Who looks after waits for answers, where somebody does.
@@ -87,19 +87,6 @@ where
     }
 }
 
-/// Waits for an answer; none where whoever waits has given it up.
-async fn sliced<T>(answer: impl Future<Output = T>, may_wait: MayWait<'_>) -> Option<T> {
-    let mut answer = pin!(answer);
-    loop {
-        if let Ok(answer) = timeout(SLICE, &mut answer).await {
-            return Some(answer);
-        }
-        if may_wait().is_break() {
-            return None;
-        }
-    }
-}
-
 impl Server {
     pub(super) fn connect(
         address: ServerAddress,
@@ -113,8 +100,9 @@ impl Server {
         })?;
         let (link, is_aborted) = (RefCell::new(None), Cell::new(false));
         let (lock_timeout, end) = (options.lock_timeout, Cell::new(None));
-        let watch = RefCell::new(None);
-        let server = Self { address, lock_timeout, runtime, link, end, watch, is_aborted };
+        let watch = RefCell::new(options.while_asked.map(|watch| watch()));
+        let backend = Cell::new(0);
+        let server = Self { address, lock_timeout, runtime, link, backend, end, watch, is_aborted };
         server.answer_within(options.answer_within);
         server.reconnect()?;
         Ok(server)
@@ -123,27 +111,41 @@ impl Server {
     /// Another connection in place of the one that is there.
     pub(super) fn reconnect(&self) -> Result<(), LedgerError> {
         drop(self.link.take());
+        self.backend.set(0);
         let warnings = Warnings::default();
         let patience = self.in_time(self.address.connect_timeout());
-        let config = self.address.config();
-        let connected = self.within(patience, async {
-            let Some(tls) = self.address.tls() else {
-                let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
-                self.runtime.spawn(drive(connection, Arc::clone(&warnings)));
-                return Ok(client);
-            };
-            let (client, connection) = config.connect(tls).await?;
-            self.runtime.spawn(drive(connection, Arc::clone(&warnings)));
-            Ok(client)
+        let silence = async || InTheWay::Silence;
+        let connected = self.while_watched(|may_wait| {
+            let connected = self.connected(&warnings);
+            self.within(patience, sliced(connected, may_wait, silence, &mut None))
         });
         match connected {
-            Ok(Ok(client)) => {
+            Ok(Some(Ok(client))) => {
                 *self.link.borrow_mut() = Some(Link { client, warnings });
                 Ok(())
             }
-            Ok(Err(error)) => Err(problem::connecting(&self.address, &error)),
+            Ok(Some(Err(error))) => Err(problem::connecting(&self.address, &error)),
+            Ok(None) => Err(self.unreachable("connect to", GIVEN_UP)),
             Err(_) => Err(self.unreachable("connect to", &no_answer_within(patience))),
         }
+    }
+
+    /// A connection more; the runtime reads what it sends.
+    async fn connected(&self, warnings: &Warnings) -> Result<Client, tokio_postgres::Error> {
+        let config = self.address.config();
+        let Some(tls) = self.address.tls() else {
+            let (client, connection) = config.connect(tokio_postgres::NoTls).await?;
+            self.runtime.spawn(drive(connection, Arc::clone(warnings)));
+            return Ok(client);
+        };
+        let (client, connection) = config.connect(tls).await?;
+        self.runtime.spawn(drive(connection, Arc::clone(warnings)));
+        Ok(client)
+    }
+
+    /// Keeps which process of the server works for us.
+    pub(super) fn is_served_by(&self, backend: i64) {
+        self.backend.set(backend);
     }
 
     pub(super) fn while_asked(&self, ask: WhileAsked) {
@@ -193,93 +195,6 @@ impl Server {
     fn patience(&self) -> Duration {
         let grace = crash::statement_timeout_ms().map_or(GRACE, Duration::from_millis);
         self.statement_timeout().to_std().saturating_add(grace)
-    }
-
-    /// Asks the server, with an end. After a lost connection or an answer that did not come there
-    /// is no connection any more, and so nothing of an open transaction.
-    pub(super) fn ask<T>(
-        &self,
-        doing: &'static str,
-        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, LedgerError> {
-        let Some(answer) = self.watched(doing, question)? else {
-            if let Some(link) = self.link.take() {
-                self.cancel(&link.client);
-            }
-            return Err(self.unreachable(doing, GIVEN_UP));
-        };
-        Ok(answer)
-    }
-
-    /// The same; none where whoever looks after the wait has ended it. The connection is there
-    /// still, and what was asked goes on.
-    fn watched<T>(
-        &self,
-        doing: &'static str,
-        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<Option<T>, LedgerError> {
-        let watch = self.watch.borrow();
-        let mut go_on = || watch.as_ref().map_or(ControlFlow::Continue(()), |ask| ask());
-        self.sliced(doing, &mut go_on, question)
-    }
-
-    /// The same, and whoever waits may give it up: then the server is told to, and the connection
-    /// is given up with it, because nobody knows which statement that will meet.
-    pub(super) fn ask_while<T>(
-        &self,
-        doing: &'static str,
-        may_wait: MayWait<'_>,
-        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, LedgerError> {
-        let answer = self.sliced(doing, may_wait, question)?;
-        let Some(answer) = answer else {
-            if let Some(link) = self.link.take() {
-                self.cancel(&link.client);
-            }
-            let waited = DurationMs::ZERO;
-            return Err(LedgerError::Busy { doing, path: self.path(), waited });
-        };
-        Ok(answer)
-    }
-
-    fn sliced<T>(
-        &self,
-        doing: &'static str,
-        may_wait: MayWait<'_>,
-        question: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<Option<T>, LedgerError> {
-        let patience = self.in_time(self.patience());
-        let link = self.link.borrow();
-        let Some(connected) = link.as_ref().filter(|link| !link.client.is_closed()) else {
-            return Err(self.unreachable(doing, "the connection was lost"));
-        };
-        let question = question(&connected.client);
-        let answer = self.within(patience, sliced(question, may_wait));
-        // Of a lost transaction only the way back to a savepoint succeeds.
-        self.is_aborted.set(false);
-        drop(link);
-        match answer {
-            Ok(Some(Ok(answer))) => Ok(Some(answer)),
-            Ok(Some(Err(error))) => Err(self.failed(doing, &error)),
-            Ok(None) => Ok(None),
-            Err(_) => {
-                drop(self.link.take());
-                Err(self.unreachable(doing, &no_answer_within(patience)))
-            }
-        }
-    }
-
-    /// Asks the server to end what it does for a client. A server that waits for a lock does not
-    /// see that its client has gone, and keeps its place in the queue until it has waited enough.
-    fn cancel(&self, client: &Client) {
-        let token = client.cancel_token();
-        // Whether it was heard is not told; without it the lock timeout ends the wait.
-        let _ = self.within(CANCEL_TIMEOUT, async {
-            match self.address.tls() {
-                Some(tls) => token.cancel_query(tls).await,
-                None => token.cancel_query(tokio_postgres::NoTls).await,
-            }
-        });
     }
 
     /// What an error of a statement means. After one that takes the connection with it there is
@@ -354,7 +269,8 @@ impl Server {
 
     /// Others were in the way for as long as a statement may take.
     pub(super) fn out_of_time(&self, doing: &'static str) -> LedgerError {
-        LedgerError::Busy { doing, path: self.path(), waited: self.statement_timeout() }
+        let waited = self.statement_timeout();
+        LedgerError::busy(doing, self.path(), waited)
     }
 
     /// The role may not look into the schema of the ledger.

@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use futures_util::{TryFutureExt as _, TryStreamExt};
 use tokio_postgres::types::{ToSql, Type};
 
 pub use address::{AddressError, ServerAddress, Surroundings};
@@ -45,12 +45,14 @@ const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 /// For this transaction only, because a pooler gives the connection to somebody else after it.
 /// Temporary tables come last, so that nobody's can stand in for one of ours. What waits for more
 /// than the local disk (`synchronous_commit`) is left as it is.
+/// Beside it which process of the server this is: behind a pooler another one in each transaction.
 const SETTINGS: &str = "SELECT set_config('search_path', $1, true),
     set_config('lock_timeout', $2, true), set_config('statement_timeout', $3, true),
     set_config('idle_in_transaction_session_timeout', $3, true),
     set_config('synchronous_commit',
                CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
-                    THEN current_setting('synchronous_commit') ELSE 'on' END, true)";
+                    THEN current_setting('synchronous_commit') ELSE 'on' END, true),
+    CAST(pg_backend_pid() AS BIGINT)";
 
 /// Its own statement after the locks: whoever held them may have written what is newer than the
 /// beginning of this transaction. Beside it whether a COMMIT waits for standbys, and whom the
@@ -77,6 +79,11 @@ const STORAGE_PROBLEMS: Statement = Statement::few(
      FROM pg_catalog.pg_settings
      WHERE name IN ('fsync', 'full_page_writes') AND setting <> 'on'",
 );
+
+/// The same, to be asked another time.
+fn again<'m>(may_wait: &'m mut Option<MayWait<'_>>) -> Option<MayWait<'m>> {
+    may_wait.as_mut().map(|may_wait| -> MayWait<'m> { &mut **may_wait })
+}
 
 /// One connection.
 pub(super) struct PostgresEngine {
@@ -123,15 +130,21 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
-        may_wait: MayWait<'_>,
+        mut may_wait: Option<MayWait<'_>>,
     ) -> Result<(), LedgerError> {
-        let begun = match self.begin_once(text, locks, ahead, may_wait) {
+        let begun = match self.begin_once(text, locks, ahead, again(&mut may_wait)) {
             // The server went away since the last transaction: nothing was begun there.
             Err(error) if error.is_unreachable() => self.begin_anew(text, locks, ahead, may_wait),
             begun => begun,
         };
-        // Without the lock the transaction is there all the same; no other could begin.
-        begun.inspect_err(|_| self.server.rollback())
+        begun.map_err(|error| {
+            // Without the lock the transaction is there all the same; no other could begin.
+            self.server.rollback();
+            if !error.is_busy() {
+                return error;
+            }
+            error.locked_by(self.server.who_has(&advisory(self.server.schema(), locks)))
+        })
     }
 
     fn begin_anew(
@@ -139,7 +152,7 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
-        may_wait: MayWait<'_>,
+        may_wait: Option<MayWait<'_>>,
     ) -> Result<(), LedgerError> {
         self.server.reconnect()?;
         self.begin_once(text, locks, ahead, may_wait)?;
@@ -153,21 +166,25 @@ impl PostgresEngine {
         text: &'static str,
         locks: &[Lock],
         ahead: &[Bound<'_>],
-        may_wait: MayWait<'_>,
+        may_wait: Option<MayWait<'_>>,
     ) -> Result<(), LedgerError> {
         self.ahead.forget();
+        self.server.is_served_by(0);
         let settings = self.server.settings();
         let locks = advisory(self.server.schema(), locks);
         let is_reading = text == BEGIN_READ || locks.is_empty();
         let doing = if is_reading { "read" } else { "write to" };
         let is_out_of_time = Cell::new(false);
-        let begun = self.server.ask_while(doing, may_wait, async |client| {
+        let begun = self.server.ask_for_locks(doing, may_wait, async |client| {
             let settings =
                 settings.each_ref().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT));
             let locks: &[(&(dyn ToSql + Sync), Type)] = &[(&locks, Type::TEXT)];
             let (begun, set, locked, clock, answers) = futures_util::join!(
                 client.batch_execute(text),
-                client.query_typed(SETTINGS, &settings),
+                // Known while the locks are waited for.
+                client.query_typed_one(SETTINGS, &settings).inspect_ok(|set| {
+                    self.server.is_served_by(set.try_get(5).unwrap_or_default());
+                }),
                 client.query_typed(LOCKS, locks),
                 client.query_typed_one(CLOCK, &[]),
                 ahead::ask_all(client, ahead),
@@ -207,11 +224,11 @@ impl PostgresEngine {
 
 impl Engine for PostgresEngine {
     fn begin_read(&self) -> Result<(), LedgerError> {
-        self.begin(BEGIN_READ, &[], &[], &mut || ControlFlow::Continue(()))
+        self.begin(BEGIN_READ, &[], &[], None)
     }
 
     fn begin_write(&self, locks: &[Lock]) -> Result<(), LedgerError> {
-        self.begin(BEGIN_WRITE, locks, &[], &mut || ControlFlow::Continue(()))
+        self.begin(BEGIN_WRITE, locks, &[], None)
     }
 
     /// A lock is waited for in one go: whoever asks for it anew stands behind all others, and
@@ -222,7 +239,7 @@ impl Engine for PostgresEngine {
         ahead: &[Bound<'_>],
         may_wait: MayWait<'_>,
     ) -> Result<(), LedgerError> {
-        self.begin(BEGIN_WRITE, locks, ahead, may_wait)
+        self.begin(BEGIN_WRITE, locks, ahead, Some(may_wait))
     }
 
     fn look_ahead(&self, questions: &[Bound<'_>]) -> Result<(), LedgerError> {
@@ -267,7 +284,7 @@ impl Engine for PostgresEngine {
 
     /// What is read in the same transaction is as of before the locks; nothing is.
     fn outwait(&self, locks: &[Lock], may_wait: MayWait<'_>) -> Result<bool, LedgerError> {
-        self.begin(BEGIN_READ, locks, &[], may_wait)?;
+        self.begin(BEGIN_READ, locks, &[], Some(may_wait))?;
         self.server.rollback();
         Ok(true)
     }

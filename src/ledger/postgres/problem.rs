@@ -45,10 +45,10 @@ pub(super) fn of(
         return LedgerError::Unreachable { doing, path, problem };
     };
     match *code {
-        SqlState::LOCK_NOT_AVAILABLE => LedgerError::Busy { doing, path, waited },
+        SqlState::LOCK_NOT_AVAILABLE => LedgerError::busy(doing, path, waited),
         // Nobody has waited for that long: others wanted the same at the same time.
         SqlState::T_R_DEADLOCK_DETECTED | SqlState::T_R_SERIALIZATION_FAILURE => {
-            LedgerError::Busy { doing, path, waited: DurationMs::ZERO }
+            LedgerError::busy(doing, path, DurationMs::ZERO)
         }
         SqlState::DISK_FULL => LedgerError::Full { doing, path },
         SqlState::INSUFFICIENT_PRIVILEGE => LedgerError::NotPermitted { doing, path, problem },

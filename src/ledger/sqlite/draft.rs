@@ -106,8 +106,7 @@ impl Draft {
                     std::thread::sleep(PLACE_PAUSE);
                 }
                 Err(Errno::WOULDBLOCK) => {
-                    let (doing, path, waited) = ("replace", self.path.clone(), lock_timeout);
-                    return Err(LedgerError::Busy { doing, path, waited });
+                    return Err(LedgerError::busy("replace", self.path.clone(), lock_timeout));
                 }
                 Err(error) => return Err(self.refused(&error.into())),
             }

@@ -63,7 +63,7 @@ impl Origin {
         let problem = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                LedgerError::Busy { doing, path, waited: self.lock_timeout }
+                LedgerError::busy(doing, path, self.lock_timeout)
             }
             Some(ErrorCode::DiskFull) => LedgerError::Full { doing, path },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {

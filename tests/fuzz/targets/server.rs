@@ -18,7 +18,8 @@ use super::files::directory;
 fn read(text: &str, pairs: &[(&str, &Path)]) -> Result<ServerAddress, String> {
     let environment: BTreeMap<OsString, OsString> =
         pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let around = Surroundings { environment: &environment, os_user: "ops" };
+    let around =
+        Surroundings { environment: &environment, os_user: "ops", application: "scalectl" };
     ServerAddress::parse(text, &around).map_err(|error| error.to_string())
 }
 

@@ -57,9 +57,7 @@ impl OwnSchema {
 
     /// Holds some locks together with others who do, and some alone.
     pub(crate) fn hold_shared(&self, shared: &[&str], streams: &[&str]) -> HeldLocks {
-        let mut holder = Cluster::shared().psql_command("scalectl", "suite").spawn().unwrap();
-        let mut orders = holder.stdin.take().unwrap();
-        let mut script = "BEGIN;\n".to_owned();
+        let mut script = String::new();
         for stream in shared {
             let lock = self.lock(stream);
             script.extend([format!("SELECT pg_advisory_xact_lock_shared({lock});\n")]);
@@ -67,7 +65,18 @@ impl OwnSchema {
         for stream in streams {
             script.extend([format!("SELECT pg_advisory_xact_lock({});\n", self.lock(stream))]);
         }
-        orders.write_all(format!("{script}\\echo held\n").as_bytes()).unwrap();
+        Self::held(&script)
+    }
+
+    /// Holds a whole table, also against who only reads, until it is dropped.
+    pub(crate) fn hold_table(&self, table: &str) -> HeldLocks {
+        Self::held(&format!("LOCK TABLE {}.{table};\n", self.name))
+    }
+
+    fn held(script: &str) -> HeldLocks {
+        let mut holder = Cluster::shared().psql_command("scalectl", "suite").spawn().unwrap();
+        let mut orders = holder.stdin.take().unwrap();
+        orders.write_all(format!("BEGIN;\n{script}\\echo held\n").as_bytes()).unwrap();
         let mut said = std::io::BufReader::new(holder.stdout.take().unwrap());
         let mut line = String::new();
         while line != "held\n" {

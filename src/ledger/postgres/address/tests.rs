@@ -11,7 +11,8 @@ fn environment(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
 
 fn read(text: &str, pairs: &[(&str, &str)]) -> Result<ServerAddress, String> {
     let environment = environment(pairs);
-    let around = Surroundings { environment: &environment, os_user: "ops" };
+    let around =
+        Surroundings { environment: &environment, os_user: "ops", application: "scalectl" };
     ServerAddress::parse(text, &around).map_err(|error| error.to_string())
 }
 
