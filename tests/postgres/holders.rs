@@ -61,8 +61,8 @@ fn whoever_waits_is_told_which_scalectl_is_in_the_way() {
     world.run("verify").exits(0);
 }
 
-/// A `scale` asks for the lock anew whenever the lock timeout has ended a wait: what it tells is all
-/// of it, and how much longer it may last.
+/// A `scale` asks for the lock anew whenever the lock timeout has ended a wait: what it tells is
+/// all of it, and how much longer it may last.
 #[test]
 fn a_wait_that_is_begun_anew_is_told_with_all_of_its_length() {
     let world = with_fake();
@@ -122,7 +122,8 @@ fn a_role_of_the_recipe_is_told_as_well() {
     }
     server.psql(
         "postgres",
-        "CREATE ROLE anna LOGIN IN ROLE scalectl_writer; CREATE ROLE ben LOGIN IN ROLE scalectl_writer",
+        "CREATE ROLE anna LOGIN IN ROLE scalectl_writer;
+         CREATE ROLE ben LOGIN IN ROLE scalectl_writer",
     );
     let mut world = World::on_postgres();
     world.set("SCALECTL_LEDGER", server.address("scalectl_owner", "scalectl"));

@@ -55,10 +55,6 @@ fn only_the_right_certificate_for_the_right_name_is_spoken_to() {
         std::thread::sleep(std::time::Duration::from_millis(500));
         assert_eq!(server.psql("postgres", "SHOW ssl"), "on");
     };
-    // A server that has no TLS does not get it by waiting.
-    let address = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
-    let ran = at(&format!("{address}?sslmode=require")).json("status").exits(21);
-    assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{ran:#?}");
     server.admits("hostnossl all all all reject");
     let address =
         |more: &str| format!("postgres://postgres@127.0.0.1:{}/postgres?{more}", server.port());
@@ -109,6 +105,15 @@ fn only_the_right_certificate_for_the_right_name_is_spoken_to() {
     let ran = with("right").json("status").exits(21).says("certificate");
     assert_eq!(ran.at("/error/code"), "ledger_not_permitted");
     assert!(ran.stderr.contains("127.0.0.1"), "it says which name: {ran:#?}");
+}
+
+/// A server that has no TLS does not get it by waiting.
+#[test]
+fn a_server_without_tls_is_not_told_to_be_away() {
+    let server = Cluster::start(&[]);
+    let address = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
+    let ran = at(&format!("{address}?sslmode=require")).json("status").exits(21);
+    assert_eq!(ran.at("/error/code"), "ledger_not_permitted", "{ran:#?}");
 }
 
 #[test]

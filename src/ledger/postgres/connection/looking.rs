@@ -11,8 +11,8 @@ use tokio_postgres::{Client, Row};
 use super::{Server, Warnings};
 use crate::ledger::in_the_way::{InTheWay, ServerHolder};
 
-/// Of one process that waits (0 for none) and of locks that are wanted: who has them, those who wait
-/// for nobody first; and, where nobody has, what the process itself is at.
+/// Of one process that waits (0 for none) and of locks that are wanted: who has them, those who
+/// wait for nobody first; and, where nobody has, what the process itself is at.
 const WHO: &str = "SELECT CAST(holder.pid AS BIGINT), coalesce(seen.application_name, ''),
     coalesce(CAST(seen.usename AS TEXT), ''),
     CASE WHEN seen.wait_event = 'SyncRep' THEN 'its COMMIT waits for a standby'
