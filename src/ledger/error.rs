@@ -354,10 +354,11 @@ impl LedgerError {
     }
 
     /// The same, by whom, where that was found out.
-    pub(super) fn locked_by(self, found: Option<InTheWay>) -> Self {
+    #[must_use]
+    pub fn locked_by(self, found: Option<InTheWay>) -> Self {
         match (self, found) {
             (
-                Self::Busy { doing, path, waited, by: LockedBy::Somebody },
+                Self::Busy { doing, path, waited, by: LockedBy::Somebody | LockedBy::Perhaps },
                 Some(InTheWay::Holder(holder)),
             ) => Self::Busy { doing, path, waited, by: LockedBy::Known(holder) },
             (error, _) => error,

@@ -85,6 +85,8 @@ struct LongWait {
     fresh: Option<Deadline>,
     /// It goes on with another one.
     goes_on: bool,
+    /// What was found to be in its way.
+    found: Option<InTheWay>,
 }
 
 impl LongWait {
@@ -97,7 +99,7 @@ impl LongWait {
         if self.began.is_none() || waited < self.last {
             self.goes_on = std::mem::take(&mut self.is_begun_anew) && self.is_fresh();
             if !self.goes_on {
-                self.began = None;
+                (self.began, self.found) = (None, None);
             }
         }
         let began = self.began.get_or_insert_with(|| {
@@ -131,6 +133,7 @@ impl LongWait {
         let so_far = self.so_far(waited);
         if let Some(found) = found {
             self.tell(&in_words(found), so_far, left);
+            self.found = Some(found.clone());
         } else if so_far >= SAY_AFTER && self.teller.is_due("the ledger") {
             return WaitOn::Look;
         }
@@ -289,7 +292,11 @@ pub(super) fn write_about<'l>(
 /// What has ended a wait: a signal, or what was in the way, for all the time that it was.
 fn ended(error: LedgerError, wait: &LockWait) -> OpError {
     let must_go_on = wait.goes_on();
-    let error = error.in_all(wait.long().in_all());
+    let error = {
+        let long = wait.long();
+        let found = long.found.clone().filter(|_| long.is_fresh());
+        error.in_all(long.in_all()).locked_by(found)
+    };
     match signals::installed().and_then(signals::Signals::first) {
         Some(signal) if error.is_unavailable() && !must_go_on => {
             OpError::Interrupted { signal, key: None }

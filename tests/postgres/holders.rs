@@ -82,6 +82,8 @@ fn a_wait_that_is_begun_anew_is_told_with_all_of_its_length() {
     let message = ran.at("/error/message").as_str().unwrap().to_owned();
     let waited = message.rsplit(' ').next().unwrap().trim_end_matches('s').parse::<f64>();
     assert!(waited.is_ok_and(|waited| waited > 7.0), "{message}");
+    assert!(message.contains("it was locked for"), "{message}");
+    assert!(ran.at("/error/facts/holder").as_str().unwrap().starts_with("psql "), "{ran:#?}");
     drop(held);
 }
 
