@@ -2023,12 +2023,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__gate)
-            opts="-o -h --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-age)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3259,12 +3267,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-n -o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -n -o -h --selector --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5127,12 +5143,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__status)
-            opts="-o -h --check --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --check --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

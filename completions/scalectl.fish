@@ -113,6 +113,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait-approva
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l raise-max -d 'Raise the registered upper bound to the count, under the same authorization'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l yes -d 'Do not ask; needs --current-replicas'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s l -l selector -d 'The services with such labels: k=v, k!=v, k in (a,b), k, !k; a comma asks for both' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -170,6 +171,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l queue -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l supersede -d 'End a waiting wish of somebody else'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l override-cooldown -d 'Ask policy to pass the cooldown (action override_cooldown)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -s l -l selector -d 'The services with such labels: k=v, k!=v, k in (a,b), k, !k; a comma asks for both' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l max-age -d 'What was read so long ago at most need not be read again [default: 0s; 5m with --recorded]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l timeout -d 'How long to wait for that' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l summary -d 'Add the verdict in Markdown to FILE [default file: $GITHUB_STEP_SUMMARY, else stdout]' -r
@@ -186,6 +188,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l reviewed -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l recorded -d 'Read no target: what is recorded must do'
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l wait -d 'Look again while time alone may open it'
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s l -l selector -d 'The services with such labels: k=v, k!=v, k in (a,b), k, !k; a comma asks for both' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l key -d 'Only about this key (a key, SERVICE@REVISION or SERVICE@latest)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l command -d 'Only what one run of a command wrote' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l since -d 'Only from this instant on: RFC 3339, or a duration ago such as 3h' -r

@@ -36,6 +36,7 @@ mod relocator;
 mod replay;
 mod rules;
 mod scenarios;
+mod selection;
 mod serve;
 mod standing;
 mod support;

@@ -59,6 +59,7 @@ mod replay;
 mod restore;
 mod scale;
 mod schema;
+mod selection;
 pub mod serve;
 mod service;
 mod settle;

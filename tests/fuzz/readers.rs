@@ -38,7 +38,7 @@ const WAYS: [&str; 24] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 118] = [
+const READERS: [Row; 119] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -189,6 +189,7 @@ const READERS: [Row; 118] = [
     ("domain/placement/protocol/answer.rs", "parse_strict(", 1, "relocator_answer"),
     ("domain/scale/consent.rs", "FromStr for", 1, "texts"),
     ("domain/scale/scaling/signal.rs", "FromStr for", 1, "texts"),
+    ("domain/selector.rs", "FromStr for", 1, "selector"),
     ("domain/time.rs", "FromStr for", 2, "texts"),
     ("files.rs", "read_given(", 1, "none: the bounded reader itself; its callers have rows"),
     ("files.rs", "read_settings(", 2, "none: the bounded reader itself; its callers have rows"),
