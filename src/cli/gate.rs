@@ -203,7 +203,7 @@ fn answer_of(app: &App, mut rows: Vec<Gated>, now: Timestamp, out: &mut Out) -> 
 }
 
 /// What a person must look at first, then what somebody else must do, then what time may bring.
-const fn rank(exit: Exit) -> (u8, u8) {
+pub(super) const fn rank(exit: Exit) -> (u8, u8) {
     match exit {
         Exit::Internal | Exit::LedgerUnusable => (5, 0),
         Exit::Unknown => (4, 2),

@@ -34,7 +34,7 @@ impl Selection {
         let taken = heads.into_iter().filter(|(_, head)| is_taken(head));
         let names: Vec<ServiceName> = taken.map(|(name, _)| name).collect();
         if names.is_empty() {
-            let what = format!("no service has labels that are as {selector} says");
+            let what = format!("no service is selected by {selector}");
             let list = app.problem_context().command(&["service", "list"]);
             return Err(Problem::new("nothing_selected", Exit::NotFound, what)
                 .hint("the labels of every service are listed by")

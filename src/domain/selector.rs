@@ -166,7 +166,13 @@ impl fmt::Display for Selector {
             match requirement {
                 Requirement::Has(name) => f.write_str(name)?,
                 Requirement::Lacks(name) => write!(f, "!{name}")?,
+                Requirement::In(name, values) if values.len() == 1 => {
+                    write!(f, "{name}={}", list(values))?;
+                }
                 Requirement::In(name, values) => write!(f, "{name} in ({})", list(values))?,
+                Requirement::NotIn(name, values) if values.len() == 1 => {
+                    write!(f, "{name}!={}", list(values))?;
+                }
                 Requirement::NotIn(name, values) => write!(f, "{name} notin ({})", list(values))?,
             }
         }
