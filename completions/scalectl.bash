@@ -46,6 +46,9 @@ _scalectl() {
             scalectl,clock)
                 cmd="scalectl__subcmd__clock"
                 ;;
+            scalectl,complete)
+                cmd="scalectl__subcmd__complete"
+                ;;
             scalectl,completions)
                 cmd="scalectl__subcmd__completions"
                 ;;
@@ -84,6 +87,9 @@ _scalectl() {
                 ;;
             scalectl,log)
                 cmd="scalectl__subcmd__log"
+                ;;
+            scalectl,man)
+                cmd="scalectl__subcmd__man"
                 ;;
             scalectl,metrics)
                 cmd="scalectl__subcmd__metrics"
@@ -335,7 +341,7 @@ _scalectl() {
 
     case "${cmd}" in
         scalectl)
-            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions version"
+            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions complete man version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1788,6 +1794,44 @@ _scalectl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        scalectl__subcmd__complete)
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         scalectl__subcmd__completions)
             opts="-o -h --ledger --output --actor --ref --lock-timeout --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2023,12 +2067,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__gate)
-            opts="-o -h --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-age)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3259,12 +3311,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-n -o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -n -o -h --selector --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3298,6 +3358,48 @@ _scalectl() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__man)
+            opts="-o -h --dir --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4391,7 +4493,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__scale)
-            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --undo --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5127,12 +5229,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__status)
-            opts="-o -h --check --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --check --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5251,4 +5361,25 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _scalectl -o nosort -o bashdefault -o default scalectl
 else
     complete -F _scalectl -o bashdefault -o default scalectl
+fi
+
+# Names of the ledger: services, keys, actuators.
+_scalectl_and_values() {
+    _scalectl "$@"
+    local value values=()
+    while IFS= read -r value; do
+        values+=("$value")
+    done < <("${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    [[ ${#values[@]} -gt 0 ]] || return 0
+    COMPREPLY=("${values[@]}")
+    if [[ ${values[0]} == *= ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+    return 0
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _scalectl_and_values -o nosort -o bashdefault -o default scalectl
+else
+    complete -F _scalectl_and_values -o bashdefault -o default scalectl
 fi

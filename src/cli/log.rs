@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Format, Out};
 use super::problem::Problem;
+use super::selection::Selection;
 use super::table::{Cell, Column, Table};
 use crate::domain::id::{CommandId, ServiceName};
 use crate::domain::near::nearest;
@@ -32,6 +33,8 @@ pub(super) const NOUN: Noun = Noun {
 struct LogArgs {
     /// Only of these services
     services: Vec<ServiceName>,
+    #[command(flatten)]
+    selection: Selection,
     /// Only about this key (a key, SERVICE@REVISION or SERVICE@latest)
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -126,7 +129,11 @@ fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Faul
 }
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
-    let args = LogArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    let mut args = LogArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    // Of what is retired, too: its history is what there is to see of it.
+    if let Some(selected) = args.selection.services(app, |_| true)? {
+        args.services = selected;
+    }
     let key = args.key.as_deref().map(|word| app.key(word)).transpose()?;
     for service in &args.services {
         app.session()?.load_service(service)?;

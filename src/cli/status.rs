@@ -12,6 +12,7 @@ use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::ProblemContext;
+use super::selection::Selection;
 use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
@@ -36,6 +37,8 @@ pub(super) const NOUN: Noun = Noun {
 struct StatusArgs {
     /// Only these services
     services: Vec<ServiceName>,
+    #[command(flatten)]
+    selection: Selection,
     /// Exit 26 if anything needs a person
     #[arg(long)]
     check: bool,
@@ -47,7 +50,8 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         app.session()?.load_service(service)?;
     }
     app.session()?.tell_standing()?;
-    let rows = rows(app.session()?, &args.services)?;
+    let selected = args.selection.services(app, |head| !head.is_over())?;
+    let rows = rows(app.session()?, selected.as_ref().unwrap_or(&args.services))?;
     for row in &rows {
         if let Some(call) = row.execution.as_ref().and_then(Execution::open_call) {
             app.session()?.tell_unreadable(call);

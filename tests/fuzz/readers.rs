@@ -38,7 +38,7 @@ const WAYS: [&str; 24] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 118] = [
+const READERS: [Row; 121] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -139,11 +139,13 @@ const READERS: [Row; 118] = [
     ("cli/batch/document.rs", "parse_strict(", 1, "batch_lines"),
     ("cli/batch/input.rs", "rustix::io::read(", 1, "batch_lines"),
     ("cli/chosen.rs", "read_settings_text(", 1, "config_toml"),
+    ("cli/completions.rs", ".lines()", 1, "none: a script that clap makes of our own words"),
     ("cli/config.rs", "toml::from_str", 1, "config_toml"),
     ("cli/fault.rs", ".lines()", 1, "shown"),
     ("cli/gateway.rs", "read_given(", 1, "gateway_operation, gateway_journal"),
     ("cli/gate/summary.rs", ".lines()", 1, "none: a text of our own, escaped line by line"),
     ("cli/ledger/signers.rs", ".lines()", 2, "none: a list of the ledger's own, printed"),
+    ("cli/man.rs", ".lines()", 1, "none: lines of our own help"),
     ("cli/passwd.rs", "fs::read(", 2, "passwd, group"),
     (
         "cli/policy.rs",
@@ -189,6 +191,7 @@ const READERS: [Row; 118] = [
     ("domain/placement/protocol/answer.rs", "parse_strict(", 1, "relocator_answer"),
     ("domain/scale/consent.rs", "FromStr for", 1, "texts"),
     ("domain/scale/scaling/signal.rs", "FromStr for", 1, "texts"),
+    ("domain/selector.rs", "FromStr for", 1, "selector"),
     ("domain/time.rs", "FromStr for", 2, "texts"),
     ("files.rs", "read_given(", 1, "none: the bounded reader itself; its callers have rows"),
     ("files.rs", "read_settings(", 2, "none: the bounded reader itself; its callers have rows"),
