@@ -40,6 +40,7 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "plan" -d 'Walk ev
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "explain" -d 'What happened to a wish, what is known, and the ways out'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gate" -d 'Whether a deployment may go on: 0 where every service is as wished'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "log" -d 'What happened, when, by whom and why; the newest last'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "timeline" -d 'How a count went, drawn: at the terminal, or as one page for a browser'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "cooldown" -d 'How long a service still cools: 0 clear, 14 active, 25 unknown'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "intent" -d 'Wishes: put, show, list, withdraw, abandon'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "lease" -d 'Permission for one attempt: acquire, renew, release, show'
@@ -113,6 +114,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait-approva
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l raise-max -d 'Raise the registered upper bound to the count, under the same authorization'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l yes -d 'Do not ask; needs --current-replicas'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l every -d 'How long after one look of --watch the next one comes' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -122,6 +124,8 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l actor -d 'W
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l check -d 'Exit 26 if anything needs a person'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l live -d 'Read every target now, several at once; nothing is recorded'
+complete -c scalectl -n "__fish_scalectl_using_subcommand status" -l watch -d 'Show it again and again in the same place, until the line is ended'
 complete -c scalectl -n "__fish_scalectl_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l reason -d 'Why: 1 to 512 characters [env: SCALECTL_REASON]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l key -d 'The key that names this wish for ever; minted where none is given' -r
@@ -186,14 +190,17 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l reviewed -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l recorded -d 'Read no target: what is recorded must do'
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -l wait -d 'Look again while time alone may open it'
 complete -c scalectl -n "__fish_scalectl_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l on -d 'Only of this day: YYYY-MM-DD, today or yesterday' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l since -d 'Only from here on: RFC 3339, a date, or how long ago, such as 3h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only before this; a date is when it begins' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l zone -d 'The zone of dates, and of the times that are shown: UTC, local, +02:00, Europe/Berlin' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l key -d 'Only about this key (a key, SERVICE@REVISION or SERVICE@latest)' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l command -d 'Only what one run of a command wrote' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l since -d 'Only from this instant on: RFC 3339, or a duration ago such as 3h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l until -d 'Only before this instant' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only this kind of event' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim)' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position; the last position of a page begins the next' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s n -l limit -d 'The newest so many' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l event -d 'Only these kinds of events, with commas between them' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l outcome -d 'Only what says that a wish came to this: converged, failed, unknown …' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l by -d 'Only by this actor (a claim); --actor says the same here, and --ref picks by reference' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l after -d 'Only after this position, from the oldest on; 0 begins with the first event' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s n -l limit -d 'The newest so many; with --after, the oldest' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -203,7 +210,25 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l actor -d 'Who 
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l no-refused -d 'Leave refusals out'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -l break-glass -d 'Only what is about a broken glass'
+complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s f -l follow -d 'Go on with what happens from now on, until the line is ended'
 complete -c scalectl -n "__fish_scalectl_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l on -d 'Only of this day: YYYY-MM-DD, today or yesterday' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l since -d 'Only from here on: RFC 3339, a date, or how long ago, such as 3h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l until -d 'Only before this; a date is when it begins' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l zone -d 'The zone of dates, and of the times that are shown: UTC, local, +02:00, Europe/Berlin' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l width -d 'How many columns wide [default: the terminal\'s, else 80]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l html -d 'Write one page for a browser, complete in itself, to FILE (- for stdout)' -r -F
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -l ascii -d 'Draw with ASCII letters alone (so does TERM=dumb at a terminal)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand timeline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand cooldown" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'

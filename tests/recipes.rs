@@ -35,10 +35,11 @@ const ON_CALL: By = Test("people::recipe::the_recipe_of_whoever_is_on_call_does_
 const ROLES: By =
     Test("postgres::roles::the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else");
 const SHELL: By = Test("recipes::shell::the_page_does_what_it_says");
+const TOLD: By = Test("notify::the_command_of_the_recipe_is_told_as_written");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
-const BLOCKS: [(&str, &str, usize, By); 24] = [
+const BLOCKS: [(&str, &str, usize, By); 26] = [
     ("approvals.md", "console", 5, APPROVALS),
     ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
@@ -64,6 +65,8 @@ const BLOCKS: [(&str, &str, usize, By); 24] = [
     ("kubernetes.md", "yaml", 1, Nobody("a Role needs a cluster that asks for rights")),
     ("on-call.md", "cedar", 1, ON_CALL),
     ("on-call.md", "console", 5, ON_CALL),
+    ("on-call.md", "sh", 1, TOLD),
+    ("on-call.md", "toml", 1, TOLD),
     (
         "postgres.md",
         "console",

@@ -63,9 +63,12 @@ pub mod serve;
 mod service;
 mod settle;
 mod sign;
+mod span;
 mod status;
+mod timeline;
 mod verify;
 mod version;
+mod zone;
 
 pub mod escape;
 pub mod exit;
@@ -102,6 +105,7 @@ const NOUNS: &[Noun] = &[
     explain::NOUN,
     gate::NOUN,
     log::NOUN,
+    timeline::NOUN,
     cooldown::NOUN,
     intent::NOUN,
     lease::NOUN,
@@ -196,6 +200,11 @@ fn verb(
         }
     };
     answer.ledger = app.ledger_shown();
+    if app.opened().is_some()
+        && let Ok(session) = app.session()
+    {
+        session.end_notifications();
+    }
     for notice in app.opened().map(|session| session.notices.clone()).unwrap_or_default() {
         answer = answer.warning(notice.code, notice.text);
     }

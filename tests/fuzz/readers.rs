@@ -38,7 +38,7 @@ const WAYS: [&str; 24] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 118] = [
+const READERS: [Row; 123] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -47,6 +47,8 @@ const READERS: [Row; 118] = [
     ("actuator/locks.rs", ".lines()", 1, "proc_locks"),
     ("actuator/locks.rs", "fs::read(", 1, "none: the name of a process is only shown, escaped"),
     ("actuator/locks.rs", "read_to_string(", 1, "proc_locks"),
+    ("actuator/notify.rs", "read_settings_text(", 1, "config_toml"),
+    ("actuator/notify.rs", "toml::from_str", 1, "config_toml"),
     ("actuator/procfs.rs", "fs::read(", 2, "proc_stat"),
     ("actuator/protocol.rs", "parse_strict(", 1, "actuator_request"),
     ("actuator/protocol/reading.rs", "parse_strict(", 1, "answer_apply"),
@@ -140,6 +142,14 @@ const READERS: [Row; 118] = [
     ("cli/batch/input.rs", "rustix::io::read(", 1, "batch_lines"),
     ("cli/chosen.rs", "read_settings_text(", 1, "config_toml"),
     ("cli/config.rs", "toml::from_str", 1, "config_toml"),
+    ("cli/output/screen.rs", ".lines()", 1, "none: an answer of our own, as the lines of a screen"),
+    ("cli/timeline.rs", ".lines()", 1, "none: a table of our own, made of cells that are escaped"),
+    (
+        "ops/notify.rs",
+        ".lines()",
+        1,
+        "none: what a command wrote, of which one line is shown, quoted",
+    ),
     ("cli/fault.rs", ".lines()", 1, "shown"),
     ("cli/gateway.rs", "read_given(", 1, "gateway_operation, gateway_journal"),
     ("cli/gate/summary.rs", ".lines()", 1, "none: a text of our own, escaped line by line"),

@@ -36,3 +36,4 @@ pub mod signed;
 pub mod standing;
 pub mod state;
 pub mod tick;
+pub mod timeline;
