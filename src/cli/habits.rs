@@ -29,8 +29,7 @@ pub(super) fn of_word(words: &[String], at: usize) -> Option<Suggestion> {
         "rollout" if rest.first() == Some(&"status") => {
             ("how it stands is told by", with("status", subject.as_deref()))
         }
-        "rollout" | "undo" | "rollback" | "revert" | "history" | "audit" | "events" | "logs"
-        | "timeline" => (
+        "rollout" | "undo" | "rollback" | "revert" | "history" | "audit" | "events" | "logs" => (
             "nothing is undone: look what was there with this, and wish that count anew",
             with("log", subject.as_deref()),
         ),
