@@ -46,9 +46,6 @@ _scalectl() {
             scalectl,clock)
                 cmd="scalectl__subcmd__clock"
                 ;;
-            scalectl,complete)
-                cmd="scalectl__subcmd__complete"
-                ;;
             scalectl,completions)
                 cmd="scalectl__subcmd__completions"
                 ;;
@@ -87,9 +84,6 @@ _scalectl() {
                 ;;
             scalectl,log)
                 cmd="scalectl__subcmd__log"
-                ;;
-            scalectl,man)
-                cmd="scalectl__subcmd__man"
                 ;;
             scalectl,metrics)
                 cmd="scalectl__subcmd__metrics"
@@ -141,6 +135,9 @@ _scalectl() {
                 ;;
             scalectl,status)
                 cmd="scalectl__subcmd__status"
+                ;;
+            scalectl,timeline)
+                cmd="scalectl__subcmd__timeline"
                 ;;
             scalectl,verify)
                 cmd="scalectl__subcmd__verify"
@@ -341,7 +338,7 @@ _scalectl() {
 
     case "${cmd}" in
         scalectl)
-            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions complete man version"
+            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log timeline cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1794,44 +1791,6 @@ _scalectl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        scalectl__subcmd__complete)
-            opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --ledger)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
-                    return 0
-                    ;;
-                --actor)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --lock-timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         scalectl__subcmd__completions)
             opts="-o -h --ledger --output --actor --ref --lock-timeout --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2067,20 +2026,12 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__gate)
-            opts="-l -o -h --selector --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --selector)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -l)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --max-age)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3311,25 +3262,13 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-l -n -o -h --selector --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-n -f -o -h --on --since --until --zone --key --command --event --outcome --by --no-refused --break-glass --after --limit --follow --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --selector)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -l)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --key)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --command)
+                --on)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3341,7 +3280,23 @@ _scalectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --event)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --outcome)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3358,48 +3313,6 @@ _scalectl() {
                     return 0
                     ;;
                 -n)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --ledger)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
-                    return 0
-                    ;;
-                --actor)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --ref)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --lock-timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        scalectl__subcmd__man)
-            opts="-o -h --dir --ledger --output --actor --ref --lock-timeout --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4493,7 +4406,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__scale)
-            opts="-o -h --undo --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5229,17 +5142,75 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__status)
-            opts="-l -o -h --selector --check --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --check --live --watch --every --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --selector)
+                --every)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -l)
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__timeline)
+            opts="-o -h --on --since --until --zone --ascii --width --html --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5361,25 +5332,4 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _scalectl -o nosort -o bashdefault -o default scalectl
 else
     complete -F _scalectl -o bashdefault -o default scalectl
-fi
-
-# Names of the ledger: services, keys, actuators.
-_scalectl_and_values() {
-    _scalectl "$@"
-    local value values=()
-    while IFS= read -r value; do
-        values+=("$value")
-    done < <("${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    [[ ${#values[@]} -gt 0 ]] || return 0
-    COMPREPLY=("${values[@]}")
-    if [[ ${values[0]} == *= ]]; then
-        compopt -o nospace 2>/dev/null
-    fi
-    return 0
-}
-
-if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -F _scalectl_and_values -o nosort -o bashdefault -o default scalectl
-else
-    complete -F _scalectl_and_values -o bashdefault -o default scalectl
 fi

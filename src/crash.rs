@@ -3,9 +3,9 @@
 //! Under the feature `testing`, `SCALECTL_TEST_CRASH=NAME#N` kills the process with SIGKILL at the
 //! N-th time (from 1) that it passes the point, after the name was written to the file that
 //! `SCALECTL_TEST_CRASH_MARK` names: a test must see that mark, or it has proved nothing. Where
-//! `SCALECTL_TEST_CRASH_TRACE` names a file, every point that is passed is a line of it, and N counts
-//! these lines: those of this process and of the guards that it starts. Without it, N counts what
-//! one process passes. With `SCALECTL_TEST_CRASH_PANIC` it panics there instead.
+//! `SCALECTL_TEST_CRASH_TRACE` names a file, every point that is passed is a line of it, and N
+//! counts these lines: those of this process and of the guards that it starts. Without it, N counts
+//! what one process passes. With `SCALECTL_TEST_CRASH_PANIC` it panics there instead.
 
 use std::ffi::OsString;
 
@@ -199,6 +199,19 @@ pub fn machine() -> Option<String> {
 /// Nothing, in a release build.
 #[cfg(not(feature = "testing"))]
 pub const fn machine() -> Option<String> {
+    None
+}
+
+/// The name that a test says this host has, so that what shows it is the same everywhere.
+#[cfg(feature = "testing")]
+#[expect(clippy::disallowed_methods, reason = "the test hook reads its own variables")]
+pub fn host_name() -> Option<String> {
+    std::env::var("SCALECTL_TEST_HOST_NAME").ok()
+}
+
+/// None, in a release build.
+#[cfg(not(feature = "testing"))]
+pub const fn host_name() -> Option<String> {
     None
 }
 

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod seen;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use scalectl::cli::whole_command;
@@ -135,7 +137,7 @@ fn j10_the_log_says_who_scaled_what_and_why() {
     let day = "log web --since 2027-01-05T00:00:00Z --until 2027-01-06T00:00:00Z";
     let lines = |more: &str| {
         let ran = world.run(&format!("{day} --event intent_accepted{more}")).exits(0);
-        ran.stdout.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        ran.stdout.lines().skip(3).map(str::to_owned).collect::<Vec<_>>()
     };
     let both = lines("");
     assert_eq!(both.len(), 2, "{both:#?}");
@@ -143,6 +145,9 @@ fn j10_the_log_says_who_scaled_what_and_why() {
         assert!(both[0].contains(part), "no {part:?}: {both:#?}");
     }
     assert_eq!(lines(" --by ops2"), both[1..]);
+    assert_eq!(lines(" --actor ops2"), both[1..]);
+    let of_ticket = lines(" --ref CHG-88");
+    assert!(of_ticket.len() == 1 && of_ticket[0].contains("night-shrink"), "{of_ticket:#?}");
     let early = world.run("log web --until 2027-01-01T00:00:00Z --event intent_accepted").exits(0);
     assert!(!early.stdout.contains("night-shrink"), "{early:#?}");
     let told = world.json(&format!("{day} --event intent_accepted")).exits(0);

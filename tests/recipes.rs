@@ -37,6 +37,7 @@ const ON_CALL: By = Test("people::recipe::the_recipe_of_whoever_is_on_call_does_
 const ROLES: By =
     Test("postgres::roles::the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else");
 const SHELL: By = Test("recipes::shell::the_page_does_what_it_says");
+const TOLD: By = Test("notify::the_command_of_the_recipe_is_told_as_written");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
@@ -69,6 +70,8 @@ const BLOCKS: &[(&str, &str, usize, By)] = &[
     ("kubernetes.md", "yaml", 1, Nobody("a Role needs a cluster that asks for rights")),
     ("on-call.md", "cedar", 1, ON_CALL),
     ("on-call.md", "console", 5, ON_CALL),
+    ("on-call.md", "sh", 1, TOLD),
+    ("on-call.md", "toml", 1, TOLD),
     (
         "postgres.md",
         "console",
@@ -106,7 +109,7 @@ fn every_block_of_every_recipe_is_run_by_a_test() {
     }
     let tests = fleet_rules::tests();
     let mut wrong = Vec::new();
-    for (page, kind, count, by) in &BLOCKS {
+    for (page, kind, count, by) in BLOCKS {
         let found = there.remove(&((*page).to_owned(), (*kind).to_owned())).unwrap_or_default();
         if found != *count {
             wrong.push(format!("{page} has {found} blocks of {kind}, not {count}"));

@@ -10,6 +10,7 @@ mod readme;
 mod schemas;
 mod shells;
 mod streams;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ fn in_repository(path: &str) -> PathBuf {
 
 /// Holds a committed text equal to what the binary says; `SCALECTL_UPDATE_TEXTS=1` writes it anew.
 #[track_caller]
-fn hold_committed(path: &str, generated: &str) {
+pub(crate) fn hold_committed(path: &str, generated: &str) {
     let file = in_repository(path);
     if std::env::var_os("SCALECTL_UPDATE_TEXTS").is_some() {
         std::fs::create_dir_all(file.parent().expect("a file has a folder")).expect("a folder");

@@ -36,7 +36,7 @@ const SQL_OF_THE_FENCE: [&str; 2] =
     ["src/adapters/relocator/database.rs", "src/adapters/relocator/fence.rs"];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 32] = [
+const SHARED_STEPS: [&str; 33] = [
     "breaking",
     "administer",
     "ask",
@@ -52,6 +52,7 @@ const SHARED_STEPS: [&str; 32] = [
     "look",
     "lost",
     "mod",
+    "notify",
     "outwait",
     "policy_cache",
     "read",
@@ -95,7 +96,7 @@ const HOMES: [(&str, &[&str]); 29] = [
     ("httparse", &["adapters"]),
     ("hyper", &["cli"]),
     ("hyper_util", &["cli"]),
-    ("jiff", &["domain"]),
+    ("jiff", &["cli", "domain"]),
     ("miette", &["policy"]),
     ("rusqlite", &["adapters", "ledger"]),
     ("rustls", &["ledger"]),

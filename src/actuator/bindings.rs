@@ -304,7 +304,8 @@ fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn refuse_shared(path: &Path) -> Result<(), BindingError> {
+/// Refuses a file or folder that another than root and this user may write.
+pub(super) fn refuse_shared(path: &Path) -> Result<(), BindingError> {
     let found = fs::metadata(path).map_err(failed("inspecting", path))?;
     let refuse = |why: String| Err(BindingError::Unsafe { path: path.to_owned(), why });
     if found.mode() & 0o022 != 0 {

@@ -145,6 +145,9 @@ fn machine_id() -> Result<String, HostError> {
 
 /// The name of this host, as the kernel has it.
 pub fn host_name() -> Result<String, HostError> {
+    if let Some(name) = crash::host_name() {
+        return Ok(name);
+    }
     rustix::system::uname()
         .nodename()
         .to_str()

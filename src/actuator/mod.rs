@@ -15,6 +15,7 @@ pub mod guard;
 pub mod guarded;
 pub mod host;
 pub mod locks;
+pub mod notify;
 pub mod process;
 pub mod procfs;
 pub mod protocol;

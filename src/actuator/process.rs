@@ -166,6 +166,18 @@ pub fn run(
     supervise(child, Hold::Group, spec, stdin, limits, watch, signals::installed())
 }
 
+/// The same for a child that has nothing to do with what this process was asked to do: a signal to
+/// us is not its, and it is started after one, too.
+pub fn run_aside(
+    spec: &ChildSpec,
+    stdin: &[u8],
+    limits: &Limits,
+    watch: &mut dyn Watch,
+) -> Result<Captured, SpawnError> {
+    let child = spawn_piped(spec, Group::Own, None)?;
+    supervise(child, Hold::Group, spec, stdin, limits, watch, None)
+}
+
 /// A child is not started once this process was asked to end.
 pub(super) fn refuse_after_signal(program: &Path) -> Result<(), SpawnError> {
     match signals::installed().and_then(signals::Signals::first) {

@@ -1,6 +1,8 @@
-//! `config.toml`, which a person writes: names of ledgers.
+//! `config.toml`, which a person writes: names of ledgers, and who is told of what.
 
 use std::collections::BTreeMap;
+
+use crate::ops::notify::NotifySettings;
 
 /// The shape of the file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -9,6 +11,9 @@ pub struct Config {
     /// Names of ledgers, and the path or the address of each.
     #[serde(default)]
     ledgers: BTreeMap<String, String>,
+    /// Who is told of what; read by itself where something is told.
+    #[serde(default)]
+    notify: Option<NotifySettings>,
 }
 
 /// A text that is no such file.
@@ -21,7 +26,8 @@ pub struct ConfigError {
 }
 
 /// What the file has, where the error's own words would show what stands there.
-const SHAPE: &str = "it has [ledgers], and under it lines of NAME = \"PATH or address\"";
+const SHAPE: &str = "it has [ledgers], and under it lines of NAME = \"PATH or address\"; and it \
+                     may have [notify]";
 
 impl Config {
     /// Reads the text of the file. The error says where it is wrong, and shows nothing of what
@@ -40,6 +46,11 @@ impl Config {
     /// All names, and what each stands for.
     pub fn into_ledgers(self) -> BTreeMap<String, String> {
         self.ledgers
+    }
+
+    /// Who is told of what, as it stands there.
+    pub const fn notify(&self) -> Option<&NotifySettings> {
+        self.notify.as_ref()
     }
 
     /// What a name stands for.

@@ -1,5 +1,7 @@
 //! `doctor`: what is well and what is not, with what to do.
 
+use std::path::Path;
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
@@ -14,6 +16,7 @@ use crate::domain::count::counted;
 use crate::ledger::OpenOptions;
 use crate::ledger::life::examine::{Check, Health};
 use crate::ops::doctor;
+use crate::ops::notify::NotifySettings;
 
 pub(super) const NOUN: Noun = Noun {
     name: "doctor",
@@ -117,7 +120,24 @@ fn settings(app: &App) -> Vec<Check> {
             Check::warn("config", app.problem(fault).message, advice)
         }
     };
-    vec![config, Check::ok("actuators", seen("actuators.toml"))]
+    let mut checks = vec![config, Check::ok("actuators", seen("actuators.toml"))];
+    checks.extend(told(&folder.join("config.toml")));
+    checks
+}
+
+/// Who is told of what on this host; none where nobody is.
+fn told(file: &Path) -> Option<Check> {
+    match NotifySettings::read(file) {
+        Ok(None) => None,
+        Ok(Some(settings)) => {
+            let (program, topics) = (settings.program().display(), settings.topics().join(", "));
+            Some(Check::ok("notify", format!("{program} is told of {topics}")))
+        }
+        Err(error) => {
+            let advice = "mend [notify] in the file; until then nobody is told";
+            Some(Check::warn("notify", error.to_string(), advice))
+        }
+    }
 }
 
 fn problem(checks: &[Check], worst: Health, code: &'static str, exit: Exit) -> Problem {

@@ -1,5 +1,7 @@
 //! `explain`: what is known of a key and the ways out of it; or the plan of a wish.
 
+mod at_call;
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
@@ -15,6 +17,7 @@ use super::{plan, unwell, upon, view};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Phase};
+use crate::domain::scale::gates::Gate;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::policy::PolicyAction;
@@ -122,6 +125,18 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     for (label, text) in &known {
         answer = answer.line(format!("  {label:<13} {text}"));
     }
+    let gates = at_call::seen(&execution, &events);
+    if !gates.is_empty() {
+        answer = answer.line(String::new()).line("Gates at the call");
+    }
+    for (gate, seen) in &gates {
+        answer = answer.line(format!("  {:>2} {:<12} {seen}", gate.number(), gate.as_str()));
+    }
+    let view = |(gate, seen): &(Gate, String)| {
+        let (number, gate) = (gate.number(), gate.as_str());
+        json!({"number": number, "gate": gate, "seen": seen})
+    };
+    answer = answer.noun("gates_at_call", &gates.iter().map(view).collect::<Vec<_>>());
     answer = answer.line(String::new()).line(format!("Upon {service}"));
     for line in facts.iter().flat_map(upon::Fact::lines) {
         answer = answer.line(line);

@@ -157,7 +157,9 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         OpError::TimedOut { what, waited, key } => {
             let problem = Problem::new("not_yet", Exit::NotYet, format!("{what} after {waited}"));
             match key {
-                Some(key) => problem.run(context.command(&["observe", key.as_str()])),
+                Some(key) => problem
+                    .hint("it may yet be: look again with")
+                    .run(context.command(&["observe", key.as_str()])),
                 None => problem,
             }
         }
@@ -230,6 +232,9 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         let told = problem(&hint);
         return if line.is_empty() { told } else { told.run(line) };
     }
+    if let Some(hint) = same_line(error) {
+        return problem(hint).again(context);
+    }
     match error {
         LedgerError::Missing { .. } => {
             problem("set SCALECTL_LEDGER to the ledger that is meant, or make a first one with")
@@ -241,25 +246,12 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
         LedgerError::NameUnknown { .. } => {
             problem("it is told after a power cut by").run(context.command(&["status"]))
         }
-        LedgerError::Unconfirmed { .. } => {
-            problem("run this same line again once a standby is in step").again(context)
-        }
         LedgerError::MadeUnopened { .. } => {
             problem("once its place is in order, look at it with").run(context.command(&["status"]))
         }
         LedgerError::Busy { path, .. } => {
             let problem = problem("run this same line again, or wait longer with --lock-timeout");
             busy::of(error, path, problem, context)
-        }
-        LedgerError::Stale { .. } => {
-            problem("run this same line again, or wait longer with --lock-timeout").again(context)
-        }
-        LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {
-            problem("run this same line again once the server can be reached").again(context)
-        }
-        LedgerError::Exhausted { .. } => problem(EXHAUSTED).again(context),
-        LedgerError::Full { .. } => {
-            problem("make room on its disk, then run this same line again").again(context)
         }
         LedgerError::Older { .. } => problem("bring its tables up to this program with")
             .run(context.command(&["ledger", "migrate"])),
@@ -269,9 +261,6 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             to.clone(),
             "status".to_owned(),
         ]),
-        LedgerError::Reincarnated { .. } => {
-            problem("it was restored meanwhile: run this same line again").again(context)
-        }
         LedgerError::Corrupt { .. }
         | LedgerError::Nonsense { .. }
         | LedgerError::Illegal { .. } => {
@@ -282,6 +271,28 @@ fn of_ledger(error: &LedgerError, context: &ProblemContext) -> Problem {
             Recorded::No => "nothing was recorded",
             Recorded::Yes | Recorded::Unknown => "nothing more was recorded",
         })),
+    }
+}
+
+/// What a person waits for or does before the same line is run again, where that is the way on.
+const fn same_line(error: &LedgerError) -> Option<&'static str> {
+    match error {
+        LedgerError::Stale { .. } => Some("somebody was faster: run this same line again"),
+        LedgerError::Failed { .. } | LedgerError::Incomplete { .. } => {
+            Some("see to what the system says, then run this same line again")
+        }
+        LedgerError::Unreachable { .. } | LedgerError::NotCommitted { .. } => {
+            Some("run this same line again once the server can be reached")
+        }
+        LedgerError::Exhausted { .. } => Some(EXHAUSTED),
+        LedgerError::Full { .. } => Some("make room on its disk, then run this same line again"),
+        LedgerError::Reincarnated { .. } => {
+            Some("it was restored meanwhile: run this same line again")
+        }
+        LedgerError::Unconfirmed { .. } => {
+            Some("run this same line again once a standby is in step")
+        }
+        _ => None,
     }
 }
 
@@ -304,6 +315,9 @@ const fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
             Some("the server's administrator changes that; until then nothing is recorded there")
         }
         LedgerError::Newer { .. } => Some("use a scalectl that is as new as the ledger"),
+        LedgerError::EngineTooOld { .. } => {
+            Some("use a scalectl that was built with the SQLite that comes with it")
+        }
         LedgerError::ReadOnly { .. } => {
             Some("let this user write the ledger, its directory and its side files")
         }
@@ -370,3 +384,6 @@ fn of_binding(error: &BindingError, context: &ProblemContext) -> Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

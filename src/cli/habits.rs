@@ -31,7 +31,7 @@ pub(super) fn of_word(words: &[String], at: usize) -> Option<Suggestion> {
         }
         "rollout" if rest.first() == Some(&"undo") => undone(name),
         "undo" | "rollback" | "revert" => undone(name),
-        "rollout" | "history" | "audit" | "events" | "logs" | "timeline" => {
+        "rollout" | "history" | "audit" | "events" | "logs" => {
             ("what has happened is told by", with("log", subject.as_deref()))
         }
         "top" | "watch" => ("how it stands is told by", with("status", subject.as_deref())),

@@ -9,16 +9,21 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Format, Out};
 use super::problem::Problem;
 use super::selection::Selection;
+use super::span::{Span, SpanArgs};
 use super::table::{Cell, Column, Table};
+use crate::domain::count::counted;
 use crate::domain::id::{CommandId, ServiceName};
-use crate::domain::near::nearest;
-use crate::domain::scale::provenance::Provenance;
-use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{EventFilter, Order, Sought, StoredEvent, Stream};
 
+mod follow;
 mod seldom;
+pub(super) mod wanted;
+mod words;
 
-use seldom::{text, what_seldom};
+use wanted::{Wanted, refuse_unknown_words};
+pub(super) use words::describe;
+pub(super) use words::known_as;
+use words::what;
 
 pub(super) const NOUN: Noun = Noun {
     name: "log",
@@ -35,97 +40,37 @@ struct LogArgs {
     services: Vec<ServiceName>,
     #[command(flatten)]
     selection: Selection,
+    span: SpanArgs,
     /// Only about this key (a key, SERVICE@REVISION or SERVICE@latest)
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Only what one run of a command wrote
     #[arg(long, value_name = "ID")]
     command: Option<CommandId>,
-    /// Only from this instant on: RFC 3339, or a duration ago such as 3h
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only before this instant
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// Only this kind of event
-    #[arg(long, value_name = "KIND")]
-    event: Option<String>,
-    /// Only by this actor (a claim)
+    /// Only these kinds of events, with commas between them
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    event: Vec<String>,
+    /// Only what says that a wish came to this: converged, failed, unknown …
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: Option<String>,
+    /// Only by this actor (a claim); --actor says the same here, and --ref picks by reference
     #[arg(long = "by", value_name = "NAME")]
     by: Option<String>,
     /// Leave refusals out
     #[arg(long)]
     no_refused: bool,
-    /// Only after this position; the last position of a page begins the next
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    after: u64,
-    /// The newest so many
+    /// Only what is about a broken glass
+    #[arg(long)]
+    break_glass: bool,
+    /// Only after this position, from the oldest on; 0 begins with the first event
+    #[arg(long, value_name = "N")]
+    after: Option<u64>,
+    /// The newest so many; with --after, the oldest
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     limit: usize,
-}
-
-/// Every kind of event. A word that is none would find nothing, and say so as if nothing had been.
-const KINDS: [&str; 42] = [
-    "ledger_created",
-    "actuator_registered",
-    "signers_set",
-    "policy_set",
-    "refused",
-    "service_registered",
-    "service_handed_over",
-    "service_retired",
-    "hold_set",
-    "hold_lifted",
-    "override_set",
-    "override_cleared",
-    "authorization_granted",
-    "authorization_used",
-    "authorization_revoked",
-    "authorization_reviewed",
-    "autoscale_evaluated",
-    "target_bound",
-    "intent_proposed",
-    "intent_rejected",
-    "intent_accepted",
-    "gateway_finalized",
-    "gateway_imported",
-    "intent_superseded",
-    "intent_withdrawn",
-    "lease_acquired",
-    "lease_renewed",
-    "lease_released",
-    "attempt_started",
-    "result_recorded",
-    "attempt_lost",
-    "call_ended",
-    "target_fenced",
-    "reading_recorded",
-    "observation_recorded",
-    "late_result_kept",
-    "service_restored",
-    "clock_accepted",
-    "execution_clock_accepted",
-    "ledger_restored",
-    "ledger_sealed",
-    "ledger_opened",
-];
-
-fn instant(word: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
-    let Some(word) = word else {
-        return Ok(None);
-    };
-    if let Ok(ago) = word.parse::<DurationMs>() {
-        return Ok(Some(now.minus(ago)));
-    }
-    word.parse().map(Some).map_err(|_| {
-        Fault::from(
-            Problem::usage(
-                "invalid_time",
-                format!("{word:?} is neither an RFC 3339 instant nor a duration such as 3h"),
-            )
-            .hint("write an instant such as 2026-01-05T10:00:00Z, or how long ago, such as 3h"),
-        )
-    })
+    /// Go on with what happens from now on, until the line is ended
+    #[arg(long, short = 'f', conflicts_with_all = ["until", "on", "after", "command"])]
+    follow: bool,
 }
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
@@ -142,16 +87,15 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         // An empty history would say that nothing ever happened under it.
         app.session()?.load(key)?;
     }
-    if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
-        let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));
-        let problem = match nearest(kind, KINDS) {
-            Some(near) => problem.fact("did you mean", near),
-            None => problem,
-        };
-        return Err(problem.fact("kinds", KINDS.join(" ")).into());
+    refuse_unknown_words(&args)?;
+    if args.follow && out.format() == Format::Json {
+        return Err(Problem::usage("follow_without_end", "what is followed is no one document")
+            .hint("a document for each line is what -o ndjson gives")
+            .into());
     }
     app.session()?.tell_standing()?;
     let now = app.session()?.now();
+    let span = args.span.read(now)?;
     let mut streams: Vec<Stream> = args.services.iter().cloned().map(Stream::Service).collect();
     if !streams.is_empty() && !args.no_refused {
         streams.push(Stream::Refusals);
@@ -160,14 +104,37 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         streams,
         execution_key: key,
         command_id: args.command.clone(),
-        after: args.after,
-        since: instant(args.since.as_deref(), now)?,
-        until: instant(args.until.as_deref(), now)?,
-        limit: Some(args.limit),
-        order: if args.after > 0 { Order::OldestFirst } else { Order::NewestFirst },
+        after: args.after.unwrap_or(0),
+        since: span.since,
+        until: span.until,
+        // One more tells whether there are more.
+        limit: Some(args.limit.saturating_add(1)),
+        order: if args.after.is_some() { Order::OldestFirst } else { Order::NewestFirst },
     };
+    if args.follow {
+        return follow::run(&args, &filter, &span, app, out);
+    }
+    let page = page(&args, &filter, app)?;
+    if out.format() == Format::Ndjson {
+        for event in &page.events {
+            out.row(&event_view(event));
+        }
+        return Ok(Answer::ok().streamed());
+    }
+    Ok(answer_of(&args, &page, &span, app))
+}
+
+/// Some of the events that are wanted, the oldest first.
+struct Page {
+    events: Vec<StoredEvent>,
+    /// Whether there are more: older ones, or with `--after` newer ones.
+    has_more: bool,
+}
+
+fn page(args: &LogArgs, filter: &EventFilter, app: &mut App) -> Result<Page, Fault> {
+    let wanted = Wanted::of(args, &app.globals);
     let find = |app: &mut App| {
-        app.session()?.events_where(&filter, &|event| is_wanted(&args, event)).map_err(Fault::from)
+        app.session()?.events_where(filter, &|event| wanted.has(event)).map_err(Fault::from)
     };
     let mut events = find(app)?;
     // Nothing of a command is no news while its COMMIT may still run.
@@ -175,37 +142,58 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     if is_asked_of_one && app.session()?.outwait(Sought::Anything)? {
         events = find(app)?;
     }
-    if args.after == 0 {
+    let has_more = events.len() > args.limit;
+    events.truncate(args.limit);
+    if args.after.is_none() {
         events.reverse();
     }
-    if out.format() == Format::Ndjson {
-        for event in &events {
-            out.row(&event_view(event));
-        }
-        return Ok(Answer::ok().streamed());
-    }
-    let mut answer = Answer::ok()
-        .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
-        .table(table_of(&events));
-    for event in &events {
-        answer = answer.name(event.position.to_string());
-    }
-    if is_asked_of_one && events.is_empty() {
-        answer = answer.warning("nothing_recorded", "no event of that command is recorded");
-    }
-    Ok(answer)
+    Ok(Page { events, has_more })
 }
 
-fn is_wanted(args: &LogArgs, event: &StoredEvent) -> bool {
-    let of_service = |event: &StoredEvent| {
-        let named = event.body["service"].as_str();
-        args.services.is_empty() || args.services.iter().any(|s| Some(s.as_str()) == named)
+fn answer_of(args: &LogArgs, page: &Page, span: &Span, app: &App) -> Answer {
+    let Page { events, has_more } = page;
+    let next_after = events.last().map(|event| event.position).or(args.after);
+    let mut answer = Answer::ok()
+        .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
+        .noun("more", has_more)
+        .noun("next_after", &next_after)
+        .line(header(args, page, span, app));
+    if !events.is_empty() {
+        answer = answer.line(String::new()).table(table_of(events, span));
+    }
+    for event in events {
+        answer = answer.name(event.position.to_string());
+    }
+    if *has_more {
+        let line = match (args.after, next_after) {
+            (Some(_), Some(next)) => format!("there are more: go on with --after {next}"),
+            _ => format!(
+                "older ones are left out: --limit {} shows more, --after 0 begins with the first",
+                args.limit.saturating_mul(10)
+            ),
+        };
+        answer = answer.line(String::new()).line(line);
+    }
+    if args.command.is_some() && events.is_empty() {
+        answer = answer.warning("nothing_recorded", "no event of that command is recorded");
+    }
+    answer
+}
+
+/// What is shown: of whom, of when, of which ledger, and how much.
+fn header(args: &LogArgs, page: &Page, span: &Span, app: &App) -> String {
+    let services: Vec<&str> = args.services.iter().map(ServiceName::as_str).collect();
+    let services = if services.is_empty() { "all".to_owned() } else { services.join(" ") };
+    let ledger = app.chosen().map_or_else(|_| String::new(), |chosen| chosen.shown);
+    let count = counted(page.events.len(), "event");
+    let count = match (page.events.first(), page.events.last()) {
+        (Some(first), Some(last)) if first.position < last.position => {
+            format!("{count}, #{} to #{}", first.position, last.position)
+        }
+        (Some(only), _) => format!("{count}, #{}", only.position),
+        (None, _) => "no events".to_owned(),
     };
-    let is_refusal = event.stream == Stream::Refusals;
-    args.event.as_ref().is_none_or(|kind| event.kind == *kind)
-        && args.by.as_ref().is_none_or(|by| event.by.actor.as_str() == by)
-        && !(args.no_refused && is_refusal)
-        && (!is_refusal || of_service(event))
+    format!("{services}   {}   ledger {ledger}   {count}", span.said())
 }
 
 /// An event for machines.
@@ -224,7 +212,7 @@ pub(super) fn event_view(event: &StoredEvent) -> Value {
     })
 }
 
-fn table_of(events: &[StoredEvent]) -> Table {
+fn table_of(events: &[StoredEvent], span: &Span) -> Table {
     let mut table = Table::new([
         Column::right("POS"),
         Column::left("TIME"),
@@ -235,18 +223,12 @@ fn table_of(events: &[StoredEvent]) -> Table {
         Column::left("WHAT").shrinks(),
     ]);
     for event in events {
-        let subject = match &event.stream {
-            Stream::Service(service) => service.to_string(),
-            Stream::Policy | Stream::Refusals | Stream::Registry => event.body["service"]
-                .as_str()
-                .map_or_else(|| event.stream.to_string(), str::to_owned),
-        };
         let reference =
             event.by.reference.as_ref().map_or_else(String::new, |text| format!("  [{text}]"));
         table.row([
             Cell::new(event.position),
-            Cell::new(event.at),
-            Cell::new(subject),
+            Cell::new(span.stamp(event.at)),
+            Cell::new(subject(event)),
             Cell::new(&event.kind),
             Cell::new(&event.by.actor),
             Cell::new(known_as(&event.by)),
@@ -256,84 +238,12 @@ fn table_of(events: &[StoredEvent]) -> Table {
     table
 }
 
-/// What is known of whoever wrote an event, without what they claim.
-fn known_as(by: &Provenance) -> String {
-    let mut known = format!("{}@{}", by.os_user, by.host);
-    if let Some(role) = &by.db_role {
-        known.extend([", db ", role]);
-    }
-    if let Some(signer) = &by.signed_by {
-        known.extend([", key of ", &signer.principal]);
-    }
-    known
-}
-
-/// One event in words, with its kind.
-pub(super) fn describe(event: &StoredEvent) -> String {
-    let what = what(event);
-    let who = &event.by.actor;
-    if what.is_empty() {
-        format!("{:<22} by {who}", event.kind)
-    } else {
-        format!("{:<22} by {who}: {what}", event.kind)
-    }
-}
-
-/// What of an event a person asks for first.
-fn what(event: &StoredEvent) -> String {
-    let body = &event.body;
-    match event.kind.as_str() {
-        "intent_accepted" | "intent_proposed" => {
-            let intent = &body["intent"];
-            let wish = &intent["wish"];
-            format!(
-                "@{} {} → {} {:?}{}",
-                text(&wish["intent_revision"]),
-                text(&intent["current"]),
-                text(&wish["desired_replicas"]),
-                text(&wish["reason"]),
-                if intent["dry_run"] == true { " (simulation)" } else { "" }
-            )
+/// What an event is about: a service, or a chain beside the services.
+fn subject(event: &StoredEvent) -> String {
+    match &event.stream {
+        Stream::Service(service) => service.to_string(),
+        Stream::Policy | Stream::Refusals | Stream::Registry => {
+            event.body["service"].as_str().map_or_else(|| event.stream.to_string(), str::to_owned)
         }
-        "attempt_started" => format!(
-            "attempt {}, fence {}/{}, base {}",
-            text(&body["call"]["attempt"]),
-            text(&body["held"]["lease"]["fence"]["lease_epoch"]),
-            text(&body["held"]["lease"]["fence"]["fence_token"]),
-            text(&body["call"]["base"]["replicas"])
-        ),
-        "result_recorded" => format!(
-            "{} of attempt {}, {} read, {}",
-            text(&body["result"]["state"]),
-            text(&body["attempt"]),
-            text(&body["result"]["observed_replicas"]),
-            text(&body["source"])
-        ),
-        "attempt_lost" => format!("{}: {}", text(&body["why"]), text(&body["detail"])),
-        "reading_recorded" => {
-            format!("{} {}", text(&body["reading"]["replicas"]), text(&body["verdict"]))
-        }
-        "observation_recorded" => {
-            let observation = &body["observation"];
-            format!(
-                "{} by {}: {}",
-                text(&observation["status"]),
-                text(&observation["source"]),
-                text(&observation["detail"])
-            )
-        }
-        "intent_superseded" => format!("by @{}", text(&body["by"])),
-        "service_registered" => {
-            format!("registration {}", text(&body["registration"]["unit_revision"]))
-        }
-        "target_bound" => format!("{} declared", text(&body["binding"]["replicas"])),
-        "actuator_registered" => text(&body["actuator"]["name"]),
-        "policy_set" => text(&body["policy"]["digest"]),
-        "refused" => format!("{}: {}", text(&body["code"]), text(&body["message"])),
-        "lease_acquired" => {
-            format!("until {}", text(&body["held"]["lease"]["expires_at"]))
-        }
-        "lease_renewed" => format!("until {}", text(&body["expires_at"])),
-        other => what_seldom(other, body),
     }
 }

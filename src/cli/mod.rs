@@ -67,10 +67,13 @@ pub mod serve;
 mod service;
 mod settle;
 mod sign;
+mod span;
 mod status;
 pub mod topics;
+mod timeline;
 mod verify;
 mod version;
+mod zone;
 
 pub mod escape;
 pub mod exit;
@@ -107,6 +110,7 @@ const NOUNS: &[Noun] = &[
     explain::NOUN,
     gate::NOUN,
     log::NOUN,
+    timeline::NOUN,
     cooldown::NOUN,
     intent::NOUN,
     lease::NOUN,
@@ -203,6 +207,11 @@ fn verb(
         }
     };
     answer.ledger = app.ledger_shown();
+    if app.opened().is_some()
+        && let Ok(session) = app.session()
+    {
+        session.end_notifications();
+    }
     for notice in app.opened().map(|session| session.notices.clone()).unwrap_or_default() {
         answer = answer.warning(notice.code, notice.text);
     }

@@ -19,6 +19,7 @@ use crate::domain::id::LedgerId;
 
 mod end;
 mod last;
+mod screen;
 
 /// The version of the answer's shape.
 pub const FORMAT_VERSION: u32 = 1;

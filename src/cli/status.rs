@@ -1,6 +1,7 @@
 //! `status`: what is wished, what was read, and what needs a person.
 
 mod laid;
+mod watch;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::app::App;
+use super::args::wait;
 use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -18,11 +20,11 @@ use super::{upon, view};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::passage::newest_reading;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{DurationMs, Timestamp};
 
 pub(super) mod row;
 
-use row::{Row, rows};
+use row::{Row, rows_with};
 
 pub(super) const NOUN: Noun = Noun {
     name: "status",
@@ -42,16 +44,37 @@ struct StatusArgs {
     /// Exit 26 if anything needs a person
     #[arg(long)]
     check: bool,
+    /// Read every target now, several at once; nothing is recorded
+    #[arg(long)]
+    live: bool,
+    /// Show it again and again in the same place, until the line is ended
+    #[arg(long, conflicts_with = "check")]
+    watch: bool,
+    /// How long after one look of --watch the next one comes
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = wait,
+        default_value = "2s",
+        requires = "watch"
+    )]
+    every: DurationMs,
 }
 
-fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = StatusArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    if args.watch { watch::run(&args, app, out) } else { answer_of(&args, app) }
+}
+
+fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
     for service in &args.services {
         app.session()?.load_service(service)?;
     }
     app.session()?.tell_standing()?;
     let selected = args.selection.services(app, |head| !head.is_over())?;
-    let rows = rows(app.session()?, selected.as_ref().unwrap_or(&args.services))?;
+    let services = selected.as_ref().unwrap_or(&args.services);
+    let fresh = if args.live { app.session()?.live(services)? } else { BTreeMap::new() };
+    let rows = rows_with(app.session()?, services, &fresh)?;
     for row in &rows {
         if let Some(call) = row.execution.as_ref().and_then(Execution::open_call) {
             app.session()?.tell_unreadable(call);

@@ -21,11 +21,12 @@ const GAP: usize = 2;
 pub struct Look {
     width: Option<usize>,
     colour: bool,
+    moves: bool,
 }
 
 impl Look {
     /// A pipe or a file: no colour, no cut.
-    pub const PLAIN: Self = Self { width: None, colour: false };
+    pub const PLAIN: Self = Self { width: None, colour: false, moves: false };
 
     /// Decides from the facts. `no_color` and `term` are the environment's `NO_COLOR` and `TERM`:
     /// an empty `NO_COLOR` counts as absent (no-color.org), an absent `TERM` as `dumb`.
@@ -39,7 +40,18 @@ impl Look {
         Self {
             width: width.filter(|width| is_terminal && *width > 0),
             colour: is_terminal && may_colour,
+            moves: is_terminal && term.is_some_and(|term| term != "dumb"),
         }
+    }
+
+    /// Whether the cursor can be moved: on a terminal that is not `dumb`.
+    pub const fn can_move(&self) -> bool {
+        self.moves
+    }
+
+    /// How wide the screen is; none where there is none.
+    pub const fn width(&self) -> Option<usize> {
+        self.width
     }
 
     /// As [`Look::new`], after asking the standard output whether it is a terminal and how wide.
@@ -229,7 +241,7 @@ fn push_cell(out: &mut String, right: bool, cell: &Cell, width: usize, mark: usi
 }
 
 /// The longest start of a text that fits, with `…` where something is left out.
-fn cut(text: &str, width: usize) -> std::borrow::Cow<'_, str> {
+pub(super) fn cut(text: &str, width: usize) -> std::borrow::Cow<'_, str> {
     if text.width() <= width {
         return text.into();
     }

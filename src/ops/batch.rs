@@ -249,6 +249,11 @@ impl Session {
         if is_written {
             let _committed = txn.commit().map_err(|error| (lines.len(), error))?;
             self.note_recorded();
+            for report in lines.iter().filter_map(|line| line.outcome.as_ref().ok()) {
+                if report.recorded {
+                    self.notify_of_put(&report.execution);
+                }
+            }
         } else if lines.iter().any(|line| line.outcome.is_ok()) {
             drop(txn);
             self.ledger.confirm().map_err(|error| (lines.len(), error))?;

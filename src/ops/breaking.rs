@@ -114,7 +114,10 @@ impl Breaking {
         // What was given before was raised with it.
         match self.raise(&given.state.head).filter(|_| !given.events.is_empty()) {
             None => Ok(given),
-            Some(raise) => decide_in(txn, &mut with, service, &[], |_, _| Ok(raise)),
+            Some(raise) => {
+                let raised = decide_in(txn, &mut with, service, &[], |_, _| Ok(raise))?;
+                Ok(Decided { events: [given.events, raised.events].concat(), ..raised })
+            }
         }
     }
 

@@ -30,12 +30,13 @@ pub(super) fn put_under(
         std::iter::once(key.clone()).chain(put.rolls_back.clone()).collect();
     let reach = breaking.map_or_else(|| Reach::service(&service), Breaking::reach);
     session.load_policy()?;
+    let mut broken = Vec::new();
     let decided = session.decided(reach, &keys, |txn, by, policy, now| {
         // The same line again breaks no second glass.
         if let Some(breaking) = breaking
             && txn.find_execution(&key)?.is_none()
         {
-            breaking.decide_in(txn, by, policy, now)?;
+            broken = breaking.decide_in(txn, by, policy, now)?.events;
         }
         decide_in(txn, &mut Deciding { by, policy, now }, &service, &keys, |state, txn| {
             Ok(Command::Put(Box::new(with_ledger_facts(put, state, txn)?)))
@@ -54,6 +55,7 @@ pub(super) fn put_under(
             return Err(error);
         }
     };
+    session.notify(&broken, &transition.state);
     Report::of(transition, &key)
 }
 

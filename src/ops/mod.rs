@@ -72,6 +72,8 @@ pub mod lease_renew;
 pub mod ledger_copy;
 pub mod ledger_migrate;
 pub mod ledger_signers;
+pub mod live;
+pub mod notify;
 pub mod observe;
 pub mod plan;
 pub mod policy_diff;
@@ -89,6 +91,7 @@ pub mod service_mode;
 pub mod service_put;
 pub mod settle;
 pub mod undo;
+pub mod timeline;
 pub mod verify_signatures;
 
 pub use error::OpError;

@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// A service as the recording of a reading would leave it.
-    fn taken_over(
+    pub(super) fn taken_over(
         &mut self,
         state: ServiceState,
         service: ServiceName,

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::error::OpError;
 use super::ids::mint;
 use super::lock_wait::LockWait;
+use super::notify::Notifier;
 use super::policy_cache::PolicyCache;
 use super::tally::Tally;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
@@ -89,6 +90,7 @@ pub struct Session {
     pub(super) tally: Tally,
     pub(super) policy: PolicyCache,
     pub(super) lock_wait: Rc<LockWait>,
+    pub(super) notifier: Notifier,
 }
 
 impl Session {
@@ -106,6 +108,7 @@ impl Session {
             tally: Tally::default(),
             policy: PolicyCache::EMPTY,
             lock_wait: Rc::default(),
+            notifier: Notifier::default(),
         };
         if skew > HOST_SKEW_NOTED {
             let text =

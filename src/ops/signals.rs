@@ -7,6 +7,8 @@ mod document;
 mod prometheus;
 mod provider;
 
+pub(super) use provider::handed_on;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

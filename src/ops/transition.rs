@@ -265,6 +265,7 @@ impl Session {
                 let committed = Some(txn.commit()?);
                 self.note_recorded();
                 self.notices.extend(told);
+                self.notify(&events, &state);
                 Ok(Transition { reply, events, state, evaluation, committed })
             }
             Err(Undecided::Failed(error)) => Err(error),

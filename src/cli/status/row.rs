@@ -1,5 +1,7 @@
 //! One row of `status`: where a service stands, what is known of its target, and the way on.
 
+use std::collections::BTreeMap;
+
 use super::super::fault::Fault;
 use super::super::{upon, view};
 use crate::domain::id::ServiceName;
@@ -30,8 +32,19 @@ pub(in crate::cli) fn rows(
     session: &mut Session,
     services: &[ServiceName],
 ) -> Result<Vec<Row>, Fault> {
+    rows_with(session, services, &BTreeMap::new())
+}
+
+/// The same with the heads of services that were read just now.
+pub(super) fn rows_with(
+    session: &mut Session,
+    services: &[ServiceName],
+    fresh: &BTreeMap<ServiceName, ServiceHead>,
+) -> Result<Vec<Row>, Fault> {
     let mut rows = Vec::new();
     for (head, own) in session.shown(services)? {
+        let name = head.registration.as_ref().map(|registration| &registration.service);
+        let head = name.and_then(|name| fresh.get(name)).cloned().unwrap_or(head);
         if own.is_empty() {
             rows.push(row_of(session, head, None));
         } else {

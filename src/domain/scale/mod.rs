@@ -37,3 +37,4 @@ pub mod standing;
 pub mod state;
 pub mod tick;
 pub mod undo;
+pub mod timeline;

@@ -73,7 +73,7 @@ fn blamed(what: &str, captured: &Captured) -> Samples {
 }
 
 /// The environment but for what is ours or the database's: there may be a password in it.
-fn handed_on(place: &Place) -> Vec<(OsString, OsString)> {
+pub(in crate::ops) fn handed_on(place: &Place) -> Vec<(OsString, OsString)> {
     let is_ours = |name: &OsString| {
         let name = name.to_string_lossy();
         name.starts_with("SCALECTL_") || name.starts_with("PG")
