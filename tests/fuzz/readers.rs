@@ -38,7 +38,7 @@ const WAYS: [&str; 24] = [
 /// A file, a way, how often, and the targets of it; or `none:` and why there is no target.
 type Row = (&'static str, &'static str, usize, &'static str);
 
-const READERS: [Row; 118] = [
+const READERS: [Row; 119] = [
     ("actuator/bindings.rs", ".lines()", 1, "actuators_toml"),
     ("actuator/bindings.rs", "read_settings(", 1, "actuators_toml"),
     ("actuator/bindings.rs", "toml::from_str", 1, "actuators_toml"),
@@ -99,19 +99,25 @@ const READERS: [Row; 118] = [
     ("adapters/mark.rs", "FromStr for", 1, "kubectl_fence"),
     ("adapters/mod.rs", "read_to_end(", 1, "actuator_request"),
     (
+        "adapters/relocator/contents.rs",
+        "read_to_end(",
+        1,
+        "none: bytes that are copied or digested, and not read",
+    ),
+    (
         "adapters/relocator/copying.rs",
         "serde_json::from_slice",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",
     ),
     (
-        "adapters/relocator/durable.rs",
+        "adapters/relocator/files.rs",
         "read_to_end(",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",
     ),
     (
-        "adapters/relocator/durable.rs",
+        "adapters/relocator/files.rs",
         "serde_json::from_slice",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",
