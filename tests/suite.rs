@@ -27,6 +27,7 @@ mod model;
 mod oracle;
 mod outcomes;
 mod people;
+mod placement_rules;
 mod policy;
 mod postgres;
 mod races;
