@@ -29,6 +29,7 @@ mod notify;
 mod oracle;
 mod outcomes;
 mod people;
+mod placement_rules;
 mod policy;
 mod postgres;
 mod races;

@@ -7,6 +7,7 @@
 mod child;
 mod discovery;
 pub mod docker;
+mod durable;
 pub mod exec;
 pub mod kubectl;
 pub mod local;

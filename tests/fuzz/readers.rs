@@ -101,19 +101,25 @@ const READERS: &[Row] = &[
     ("adapters/mark.rs", "FromStr for", 1, "kubectl_fence"),
     ("adapters/mod.rs", "read_to_end(", 1, "actuator_request"),
     (
+        "adapters/relocator/contents.rs",
+        "read_to_end(",
+        1,
+        "none: bytes that are copied or digested, and not read",
+    ),
+    (
         "adapters/relocator/copying.rs",
         "serde_json::from_slice",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",
     ),
     (
-        "adapters/relocator/durable.rs",
+        "adapters/relocator/files.rs",
         "read_to_end(",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",
     ),
     (
-        "adapters/relocator/durable.rs",
+        "adapters/relocator/files.rs",
         "serde_json::from_slice",
         1,
         "none: our own records, and nonsense there is an answer (tests/relocator)",

@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use scalectl::crash::RelocatorPoint;
 use serde_json::{Value, json};
 
+use super::deaths::armed;
+use super::fences::{go_on, stopped};
 use super::world::{MOVE, World, contents, source, target};
 
 fn package() -> Value {
@@ -98,9 +101,30 @@ fn a_full_cell_is_full_by_its_limit_and_holds_nothing_of_the_attempt() {
     let facts = &answer["error"]["facts"];
     assert_eq!((&facts["cell"], &facts["limit_bytes"]), (&json!("b"), &json!(bytes / 2)));
     assert_eq!(facts["used_bytes"], 0);
+    let needed = facts["needed_bytes"].as_u64().expect("bytes");
+    assert_eq!(facts["missing_bytes"], needed - bytes / 2);
     assert!(contents(&world.path("cells/b")).keys().all(|name| !name.starts_with("shop")));
     world.limit("b", bytes * 4);
     world.op("transfer", 5);
+}
+
+#[test]
+fn what_is_being_made_counts_as_if_it_were_written() {
+    let mut world = World::new();
+    world.op("fence", 5);
+    let bytes = world.op("inventory", 5)["bytes"].as_u64().expect("bytes");
+    world.limit("b", bytes * 3 / 2);
+    armed(&mut world, RelocatorPoint::AfterFile, 1, true);
+    let call = world.spawn(&World::request("transfer", 5));
+    stopped(&world);
+    world.variables.clear();
+    let mut other = snapshot(6, &json!({"cell": "b", "generation": "1-backup"}));
+    other["operation"] = json!("backup");
+    let said = world.call(&other);
+    assert_eq!(said["error"]["code"], "capacity_exhausted", "{said}");
+    assert_eq!(said["error"]["facts"]["used_bytes"], bytes, "{said}");
+    go_on(&call);
+    call.wait_with_output().expect("it ends");
 }
 
 #[test]

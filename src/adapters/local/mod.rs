@@ -37,6 +37,7 @@ pub use replica::replica_main;
 
 use self::process::Host;
 use self::state::{Mark, Rank, Workload};
+use super::durable::Failed;
 use super::{Adapter, ENVIRONMENT, failed, now};
 use crate::actuator::protocol::{
     ApplyRequest, Description, DiscoverRequest, FenceReply, FenceRequest, InspectRequest,
@@ -95,6 +96,12 @@ enum LocalError {
         path.display()
     )]
     Elsewhere { path: PathBuf },
+}
+
+impl From<Failed> for LocalError {
+    fn from(Failed { doing, path, source }: Failed) -> Self {
+        Self::io(doing, path)(source)
+    }
 }
 
 impl LocalError {

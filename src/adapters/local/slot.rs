@@ -4,17 +4,16 @@
 //! or died. So once the lock was free under the workload's lock, the record is final: a start has
 //! been recorded, or has died without becoming anything.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
 use super::process::{Deadline, Host, Identity, Liveness};
+use crate::adapters::durable::{open_lock, replace_file, try_lock};
 
 /// How long a shim may take from its birth to its exec.
 const SHIM_WAIT: Duration = Duration::from_secs(10);
@@ -81,14 +80,7 @@ pub(super) fn slot_indexes(dir: &Path) -> Result<Vec<u64>, LocalError> {
 
 /// Opens a slot and takes its lock, waiting for a shim that is on its way.
 pub(super) fn lock_slot(path: &Path) -> Result<File, LocalError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(LocalError::io("opening", path))?;
+    let file = open_lock(path)?;
     if lock_within(&file, SHIM_WAIT).map_err(LocalError::io("locking", path))? {
         Ok(file)
     } else {
@@ -99,18 +91,15 @@ pub(super) fn lock_slot(path: &Path) -> Result<File, LocalError> {
 /// Takes an exclusive lock within a time. Returns whether it was taken.
 pub(super) fn lock_within(file: &File, wait: Duration) -> io::Result<bool> {
     let mut problem = None;
-    let taken = Deadline::after(wait).wait_until(|| {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => true,
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => false,
-            Err(error) => {
-                problem = Some(error);
-                true
-            }
+    let taken = Deadline::after(wait).wait_until(|| match try_lock(file) {
+        Ok(taken) => taken,
+        Err(error) => {
+            problem = Some(error);
+            true
         }
     });
     match problem {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None => Ok(taken),
     }
 }
@@ -156,7 +145,7 @@ pub(super) fn mark_stopping(dir: &Path, replica: &Replica) -> Result<(), LocalEr
     let record = Record::Stopping { identity: replica.identity.clone() };
     let text = serde_json::to_vec(&record).expect("BUG: a slot record that is not JSON");
     // A live replica must never be missing from its slot, so the file is replaced whole.
-    replace_file(dir, &format!("slot-{}", replica.index), &text)
+    Ok(replace_file(dir, &format!("slot-{}", replica.index), &text)?)
 }
 
 /// Writes a record into a slot whose lock the caller holds and whose replica is dead.
@@ -166,27 +155,4 @@ pub(super) fn write_record(slot: &mut File, record: &Record) -> io::Result<()> {
     io::Seek::rewind(slot)?;
     slot.write_all(&text)?;
     slot.sync_all()
-}
-
-/// Replaces a file so that a crash leaves the old or the new one, whole and durable.
-pub(super) fn replace_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), LocalError> {
-    let path = dir.join(name);
-    let draft = dir.join(format!(".{name}.new"));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)
-        .map_err(LocalError::io("opening", &draft))?;
-    file.write_all(text).map_err(LocalError::io("writing", &draft))?;
-    file.sync_all().map_err(LocalError::io("syncing", &draft))?;
-    fs::rename(&draft, &path).map_err(LocalError::io("replacing", &path))?;
-    sync_dir(dir)
-}
-
-/// Makes the names in a folder durable.
-pub(super) fn sync_dir(dir: &Path) -> Result<(), LocalError> {
-    let open = File::open(dir).map_err(LocalError::io("opening", dir))?;
-    open.sync_all().map_err(LocalError::io("syncing", dir))
 }

@@ -4,9 +4,9 @@
 //! before an effect and after it, so a crash leaves a journal that says at most too little about
 //! what was finished, and never too little about what was begun.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::Read as _;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use super::process::Host;
 use super::slot::{self, Replica};
 use super::{LocalConfig, LocalError};
 use crate::actuator::protocol::{ApplyReply, ApplyRequest, LedgerIdentity};
+use crate::adapters::durable::{open_lock, replace_file, sync_dir};
 use crate::domain::canonical::DOCUMENT_BYTES_MAX;
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::{
@@ -169,10 +170,10 @@ impl Workload {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(&dir).map_err(LocalError::io("making", &dir))?;
-        slot::sync_dir(&config.state_dir)?;
+        sync_dir(&config.state_dir)?;
         let lock = lock(&dir, wait)?;
         if !is_folder_name(id.as_str()) && !dir.join(NAME_FILE).exists() {
-            slot::replace_file(&dir, NAME_FILE, id.as_str().as_bytes())?;
+            replace_file(&dir, NAME_FILE, id.as_str().as_bytes())?;
         }
         let state = if let Some(state) = read_state(&dir)? {
             state
@@ -286,13 +287,7 @@ fn minted_uid(dir: &Path) -> Result<TargetUid, LocalError> {
 
 fn lock(dir: &Path, wait: DurationMs) -> Result<File, LocalError> {
     let path = dir.join("lock");
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(LocalError::io("opening", &path))?;
+    let file = open_lock(&path)?;
     if slot::lock_within(&file, wait.to_std()).map_err(LocalError::io("locking", &path))? {
         Ok(file)
     } else {
@@ -326,7 +321,7 @@ fn read_state(dir: &Path) -> Result<Option<State>, LocalError> {
 
 fn save(dir: &Path, state: &State) -> Result<(), LocalError> {
     let text = serde_json::to_vec(state).expect("BUG: a state that is not JSON");
-    slot::replace_file(dir, STATE_FILE, &text)
+    Ok(replace_file(dir, STATE_FILE, &text)?)
 }
 
 #[cfg(test)]

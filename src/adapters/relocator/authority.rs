@@ -8,8 +8,8 @@ use std::fs::File;
 
 use serde::{Deserialize, Serialize};
 
-use super::durable::{lock, make_dirs, read_json, replace_json};
-use super::fault::Done;
+use super::fault::{Done, Fault};
+use super::files::{lock, make_dirs, read_json, replace_json};
 use super::place::{Root, folder_of};
 use crate::actuator::host::Deadline;
 use crate::domain::id::{EnvironmentName, FenceToken, OperationId};
@@ -28,6 +28,23 @@ struct Newest {
     operation: OperationId,
 }
 
+fn newest(root: &Root, call: &Call) -> Done<Option<Newest>> {
+    let name = folder_of(call.environment.as_str());
+    read_json(&root.fences().join(format!("{name}.json")))
+}
+
+/// Why a call has stopped: where a newer one was there meanwhile, that is why, whatever it has met
+/// of what that one did.
+pub(super) fn or_overtaken(root: &Root, call: &Call, fault: Fault) -> Fault {
+    match newest(root, call) {
+        Ok(Some(Newest { token, .. })) if token > call.token => {
+            let refusal = Refusal::StaleToken { given: call.token, current: token };
+            Fault { applied: fault.applied, ..refusal.into() }
+        }
+        Ok(_) | Err(_) => fault,
+    }
+}
+
 /// Takes the lock of the call's environment, and refuses the call if a newer one was there. A newer
 /// token is remembered before anything else happens.
 pub(super) fn hold(root: &Root, call: &Call, until: Deadline) -> Done<Held> {
@@ -36,7 +53,7 @@ pub(super) fn hold(root: &Root, call: &Call, until: Deadline) -> Done<Held> {
     let name = folder_of(call.environment.as_str());
     let lock = lock(&dir.join(format!("{name}.lock")), until, "the environment's lock")?;
     let file = format!("{name}.json");
-    let newest: Option<Newest> = read_json(&dir.join(&file))?;
+    let newest = newest(root, call)?;
     match newest {
         Some(newest) if newest.token > call.token => {
             Err(Refusal::StaleToken { given: call.token, current: newest.token }.into())

@@ -4,9 +4,12 @@
 //! ([0055](../../../docs/decisions/0055-relocator-local.md)).
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::backup::{Backup, StepResult};
@@ -14,8 +17,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
-use super::durable::unusable;
-use super::fault::{Done, Fault, io, sql};
+use super::fault::{Done, damaged, io, sql};
+use super::place::DATABASE;
 use super::progress::Progress;
 use crate::actuator::host::Deadline;
 use crate::adapters::now;
@@ -62,6 +65,20 @@ pub(super) struct Listed {
     pub(super) name: String,
     /// `table`, `shadow` or `virtual`.
     pub(super) kind: String,
+}
+
+/// The database of a copy has one name: by another one somebody would write a log that nobody sees
+/// here, and no seal would break.
+pub(super) fn hold_one_name(path: &Path) -> Done<()> {
+    let found = fs::symlink_metadata(path).map_err(io("inspecting", path))?;
+    let names = if found.is_file() { found.nlink() } else { 0 };
+    let why = match names {
+        0 => "is no regular file".to_owned(),
+        1 => return Ok(()),
+        _ => format!("has {names} names"),
+    };
+    let why = format!("{DATABASE} {why}: what is written by another name is not seen");
+    Err(Refusal::UnprovableFencing { why }.into())
 }
 
 /// Opens a database that is there, to read and write it.
@@ -155,6 +172,29 @@ pub(super) fn bytes_of(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(pages.saturating_mul(number(connection, "PRAGMA page_size")?))
 }
 
+/// Does what may take long, and interrupts it once the time is over.
+fn bounded<T>(
+    connection: &Connection,
+    until: Deadline,
+    work: impl FnOnce() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let handle = connection.get_interrupt_handle();
+    let (working, is_done) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // One statement is interrupted at a time, so the next one is as well.
+            let mut wait = until.remaining();
+            while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                handle.interrupt();
+                wait = STEP_PAUSE;
+            }
+        });
+        let done = work();
+        drop(working);
+        done
+    })
+}
+
 fn number(connection: &Connection, question: &str) -> rusqlite::Result<u64> {
     let number: i64 = connection.query_row(question, [], |row| row.get(0))?;
     Ok(u64::try_from(number).unwrap_or(0))
@@ -166,7 +206,7 @@ pub(super) fn export(
     source: &Path,
     draft: &Path,
     until: Deadline,
-    progress: &mut Progress,
+    progress: &Progress,
 ) -> Done<(DatabaseFacts, Timestamp)> {
     let failed = |error| sql("exporting", source)(error);
     let from = open(source, until)?;
@@ -177,7 +217,7 @@ pub(super) fn export(
         .map_err(failed)?;
     let captured_at = now();
     copy_pages(&from, source, draft, until, progress)?;
-    let facts = facts(&from).map_err(failed)?;
+    let facts = bounded(&from, until, || facts(&from)).map_err(failed)?;
     from.execute_batch("COMMIT").map_err(failed)?;
     Ok((facts, captured_at))
 }
@@ -187,7 +227,7 @@ fn copy_pages(
     source: &Path,
     draft: &Path,
     until: Deadline,
-    progress: &mut Progress,
+    progress: &Progress,
 ) -> Done<()> {
     let failed = |error| sql("writing", draft)(error);
     File::create(draft).map_err(io("making", draft))?;
@@ -207,7 +247,7 @@ fn copy_pages(
             StepResult::Done => return Ok(()),
             StepResult::More if !until.is_past() => {}
             StepResult::Busy | StepResult::Locked if !until.is_past() => {
-                std::thread::sleep(STEP_PAUSE);
+                thread::sleep(STEP_PAUSE);
             }
             _ => {
                 let waited_for = "the export of the database".to_owned();
@@ -220,56 +260,66 @@ fn copy_pages(
 /// Whether a database is sound and is what was exported.
 pub(super) fn check(path: &Path, expected: &DatabaseFacts, until: Deadline) -> Done<u64> {
     let connection = open_unchanging(path, until)?;
-    let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-            damaged("a sound database", &error.to_string())
-        }
-        _ => sql("reading", path)(error),
-    };
-    if let Some(problem) = fault_in(&connection).map_err(failed)? {
-        return Err(damaged("a sound database", &problem));
+    let failed = |error| sql("reading", path)(error);
+    let (problem, found) =
+        bounded(&connection, until, || Ok((fault_in(&connection)?, facts(&connection)?)))
+            .map_err(failed)?;
+    if let Some(problem) = problem {
+        return Err(damaged(DATABASE, "a sound database", problem));
     }
-    let found = facts(&connection).map_err(failed)?;
     if found.schema_sha256 != expected.schema_sha256 {
         let (expected, found) = (expected.schema_sha256, found.schema_sha256);
-        return Err(damaged(&format!("schema {expected}"), &format!("schema {found}")));
+        return Err(damaged(DATABASE, format!("schema {expected}"), format!("schema {found}")));
     }
     if found != *expected {
         let text = |facts: &DatabaseFacts| {
             serde_json::to_string(&facts.tables).unwrap_or_else(|error| error.to_string())
         };
-        return Err(damaged(&text(expected), &text(&found)));
+        return Err(damaged(DATABASE, text(expected), text(&found)));
     }
     // Those of the application: the row of the fence is ours.
     let tables = found.tables.iter().filter(|table| table.name != OWN);
     Ok(tables.map(|table| table.rows).fold(0, u64::saturating_add))
 }
 
-fn damaged(expected: &str, actual: &str) -> Fault {
-    Refusal::Damaged {
-        file: super::place::DATABASE.to_owned(),
-        expected: expected.to_owned(),
-        actual: actual.to_owned(),
-    }
-    .into()
-}
-
 /// What of a database that is read for an inventory: its size and its facts.
 pub(super) fn survey(path: &Path, until: Deadline) -> Done<(u64, DatabaseFacts)> {
     let connection = open(path, until)?;
-    let failed = |error: rusqlite::Error| match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => unusable(path, &error.to_string()),
-        _ => sql("reading", path)(error),
-    };
-    let bytes = bytes_of(&connection).map_err(failed)?;
-    Ok((bytes, facts(&connection).map_err(failed)?))
+    let survey = || Ok((bytes_of(&connection)?, facts(&connection)?));
+    bounded(&connection, until, survey).map_err(sql("reading", path))
 }
 
 /// Whether a database that may be in use is sound.
 pub(super) fn sound(path: &Path, until: Deadline) -> Done<()> {
     let connection = open(path, until)?;
-    match fault_in(&connection).map_err(sql("checking", path))? {
-        Some(problem) => Err(damaged("a sound database", &problem)),
+    let problem = bounded(&connection, until, || fault_in(&connection));
+    match problem.map_err(sql("checking", path))? {
+        Some(problem) => Err(damaged(DATABASE, "a sound database", problem)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::DurationMs;
+
+    #[test]
+    fn what_takes_too_long_is_interrupted_whatever_comes_after_it() {
+        let connection = Connection::open_in_memory().expect("opened");
+        let endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                       SELECT count(*) FROM n";
+        let until = Deadline::after(DurationMs::from_millis(30));
+        let ask = || connection.query_row(endless, [], |row| row.get::<_, i64>(0));
+        let done = bounded(&connection, until, || {
+            assert!(ask().is_err(), "the first one");
+            ask()
+        });
+        let fault = sql("reading", Path::new("x"))(done.expect_err("the second one"));
+        assert_eq!(fault.refusal.code(), "timed_out");
+        let later = Deadline::after(DurationMs::from_secs(600));
+        let one =
+            bounded(&connection, later, || connection.query_row("SELECT 1", [], |r| r.get(0)));
+        assert_eq!(one, Ok(1), "and what is quick is not waited for");
     }
 }

@@ -1,8 +1,13 @@
 //! Why an operation stops, and whether anything was changed by then.
 
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use rusqlite::ErrorCode;
+use rustix::io::Errno;
+
+use crate::adapters::durable::Failed;
 use crate::domain::placement::protocol::{Applied, Refusal, RelocatorError, Reply};
 
 /// A refusal on its way out.
@@ -49,11 +54,19 @@ impl From<Refusal> for Fault {
     }
 }
 
+/// What is there is of another kind than it must be: the same request comes to the same end until
+/// somebody has changed that.
+const OF_ANOTHER_KIND: [Errno; 5] =
+    [Errno::EXIST, Errno::ISDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::NOTDIR];
+
 pub(super) fn io<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Fault + 'a {
     move |error| {
         let is_full =
             matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let file = path.display().to_string();
+        if Errno::from_io_error(&error).is_some_and(|errno| OF_ANOTHER_KIND.contains(&errno)) {
+            return unusable(file, &format!("{doing}: {error}"));
+        }
         let refusal = Refusal::Io { doing: doing.to_owned(), file, problem: error.to_string() };
         Fault { is_full, ..refusal.into() }
     }
@@ -74,13 +87,37 @@ pub(super) fn sql<'a>(
     move |error| {
         let code = error.sqlite_error_code();
         let file = path.display().to_string();
-        let busy = [rusqlite::ErrorCode::DatabaseBusy, rusqlite::ErrorCode::DatabaseLocked];
-        let refusal = if code.is_some_and(|code| busy.contains(&code)) {
-            Refusal::TimedOut { waited_for: format!("the writers of {file}") }
-        } else {
-            Refusal::Io { doing: doing.to_owned(), file, problem: error.to_string() }
+        let refusal = match code {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Refusal::TimedOut { waited_for: format!("the writers of {file}") }
+            }
+            Some(ErrorCode::OperationInterrupted) => {
+                Refusal::TimedOut { waited_for: format!("{doing} {file}") }
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                return damaged(&name, "a sound database", error.to_string());
+            }
+            _ => Refusal::Io { doing: doing.to_owned(), file, problem: error.to_string() },
         };
-        let is_full = code == Some(rusqlite::ErrorCode::DiskFull);
+        let is_full = code == Some(ErrorCode::DiskFull);
         Fault { is_full, ..refusal.into() }
     }
+}
+
+impl From<Failed> for Fault {
+    fn from(Failed { doing, path, source }: Failed) -> Self {
+        io(doing, &path)(source)
+    }
+}
+
+/// A file of a copy, by its name below it, that is not what the manifest says.
+pub(super) fn damaged(file: &str, expected: impl Into<String>, actual: impl Into<String>) -> Fault {
+    let (expected, actual) = (expected.into(), actual.into());
+    Refusal::Damaged { file: file.to_owned(), expected, actual }.into()
+}
+
+/// A file that cannot be used as it is.
+pub(super) fn unusable(file: impl Display, problem: &str) -> Fault {
+    Refusal::Unusable { file: file.to_string(), problem: problem.to_owned() }.into()
 }

@@ -4,7 +4,7 @@
 //! its own transaction. What triggers cannot stop (a change of the schema, a connection that has
 //! turned triggers off) is found: after the fence the log is emptied into the database, and the
 //! size and time of both are the *seal*. Whatever is written later breaks it, and then nothing that
-//! was copied counts. After a crash the row is as it was committed; the same call goes on from there.
+//! was copied counts. After a crash the row is as it was committed, and the same call goes on.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,9 +14,10 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use super::database::{self, Listed, OWN, quoted};
-use super::durable::{lock, read_json, replace_json};
 use super::fault::{Done, Fault, io, sql};
+use super::files::{lock, read_json, replace_json};
 use super::place::{DATABASE, FENCE, FILES_LOCK};
+use super::seal::{Seal, is_intact, settled_seal};
 use crate::actuator::host::Deadline;
 use crate::adapters::now;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
@@ -65,16 +66,6 @@ impl FenceState {
     fn read(text: &str) -> Option<Self> {
         [Self::Open, Self::Fenced, Self::Left].into_iter().find(|state| state.as_str() == text)
     }
-}
-
-/// The database and its log as the fence has left them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seal {
-    /// Another number is another fence: something was written between the two.
-    pub(super) number: u64,
-    bytes: u64,
-    modified: (i64, i64),
-    inode: u64,
 }
 
 /// What `fence.json` says, to whoever writes files of the copy and to the relocator.
@@ -145,7 +136,7 @@ pub(super) fn close(copy: &Path, mark: &Mark<'_>, until: Deadline) -> Done<Fence
         operation: mark.operation.clone(),
         epoch,
         since,
-        seal: Some(seal_of(&path, number)?),
+        seal: Some(settled_seal(&path, number)?),
         tables,
     };
     replace_json(copy, FENCE, &fence)?;
@@ -302,17 +293,12 @@ fn empty_log(database: &Connection, path: &Path, until: Deadline) -> Done<()> {
     }
 }
 
-fn seal_of(path: &Path, number: u64) -> Done<Seal> {
-    let found = fs::metadata(path).map_err(io("inspecting", path))?;
-    let modified = (found.mtime(), found.mtime_nsec());
-    Ok(Seal { number, bytes: found.size(), modified, inode: found.ino() })
-}
-
-/// Whether nothing was written since the seal: the log is empty and the database as it was.
-pub(super) fn is_intact(path: &Path, seal: &Seal) -> Done<bool> {
-    let log = path.with_file_name(format!("{DATABASE}-wal"));
-    let is_log_empty = fs::metadata(log).map_or(true, |log| log.len() == 0);
-    Ok(is_log_empty && seal_of(path, seal.number)? == *seal)
+/// When the files of a copy were fenced, on the clock of its file system: who has kept to the lock
+/// has changed none since.
+pub(super) fn files_fenced_at(copy: &Path) -> Done<(i64, i64)> {
+    let path = copy.join(FENCE);
+    let found = fs::metadata(&path).map_err(io("inspecting", &path))?;
+    Ok((found.ctime(), found.ctime_nsec()))
 }
 
 /// The fence that this token has set on a copy, with its seal whole.

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::database::{self, OWN};
-use super::durable::read_json;
 use super::fault::Done;
+use super::files::read_json;
 use super::place::{DATABASE, Root, existing};
 use super::tree::{self, APPLICATION, ARTIFACTS, CREDENTIALS, SUBJECTS, WORKSPACE};
 use super::tree::{Tree, WORKSPACE_STATE};
@@ -103,6 +103,7 @@ pub(super) fn take(
     if !missing.is_empty() {
         return Err(Refusal::MissingDependency { missing }.into());
     }
+    database::hold_one_name(&copy.join(DATABASE))?;
     let workspace = workspace_of(&copy)?;
     if workspace == WorkspaceState::Running {
         return Err(Refusal::WorkspaceRunning.into());

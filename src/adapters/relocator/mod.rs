@@ -5,18 +5,21 @@
 //! point, the same request comes to the same end. `docs/relocator-protocol.md` is the page.
 
 mod authority;
+mod contents;
 mod copying;
 mod database;
-mod durable;
 mod fault;
 mod fence;
+mod files;
 mod inventory;
 mod manifest;
 mod place;
 mod progress;
+mod reading;
 pub mod recovery;
 mod retire;
 mod route;
+mod seal;
 mod transfer;
 mod tree;
 mod verify;
@@ -39,7 +42,7 @@ use crate::domain::time::DurationMs;
 /// The most of a call's time that is kept for its answer.
 const ANSWER_MARGIN: DurationMs = DurationMs::from_secs(2);
 
-/// Longer than any call is given.
+/// Longer than any call is given, and than any package takes: who waits at a terminal ends it.
 const TIME_MAX: DurationMs = DurationMs::from_secs(7 * 24 * 60 * 60);
 
 /// Serves one call. Returns the exit code: 0 for every answer, a refusal included; 1 if the answer
@@ -49,7 +52,7 @@ pub fn serve(root: &Root, stdin: &mut dyn Read, stdout: &mut dyn Write) -> u8 {
         Ok(Request::Describe) => Reply::Done(Box::new(Receipt::Describe(described()))),
         Ok(Request::Call(call)) => match perform(root, &call) {
             Ok(receipt) => Reply::Done(Box::new(receipt)),
-            Err(fault) => fault.into_reply(),
+            Err(fault) => authority::or_overtaken(root, &call, fault).into_reply(),
         },
         Err(fault) => fault.into_reply(),
     };
@@ -86,7 +89,10 @@ fn perform(root: &Root, call: &Call) -> Done<Receipt> {
     let until = deadline_of(call);
     Ok(match &call.order {
         Order::Inventory { source } => {
-            Receipt::Inventory(inventory::take(root, &call.environment, source, until)?.inventory)
+            let found = inventory::take(root, &call.environment, source, until)?;
+            // While it still serves: what is not sound is found before anything stands still.
+            database::sound(&root.copy(&call.environment, source).join(DATABASE), until)?;
+            Receipt::Inventory(found.inventory)
         }
         Order::Drain { source } => Receipt::Drain(route::drain(root, call, source, until)?),
         Order::Undrain { source } => Receipt::Undrain(route::undrain(root, call, source, until)?),
@@ -117,6 +123,7 @@ fn fenced(root: &Root, call: &Call, source: &CopyPlace, until: Deadline) -> Done
     if !copy.join(DATABASE).is_file() {
         return Err(Refusal::NotThere { what: format!("database of copy {source}") }.into());
     }
+    database::hold_one_name(&copy.join(DATABASE))?;
     if inventory::workspace_of(&copy)? == WorkspaceState::Running {
         return Err(Refusal::WorkspaceRunning.into());
     }

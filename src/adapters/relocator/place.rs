@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::durable::{lock, names, read_json, replace_json};
 use super::fault::{Done, Fault, io};
+use super::files::{lock, names, read_json, replace_json};
 use crate::actuator::host::Deadline;
 use crate::domain::digest::sha256_hex;
 use crate::domain::id::{CellName, EnvironmentName, FenceToken};
@@ -157,10 +157,8 @@ pub(super) fn reserve(
     let _cell = lock(&dir.join(FILES_LOCK), until, "the cell's lock")?;
     let used_bytes = used(dir, Some(partial))?;
     if used_bytes.saturating_add(needed_bytes) > limit_bytes {
-        let cell = cell.clone();
-        return Err(
-            Refusal::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes }.into()
-        );
+        let missing_bytes = used_bytes.saturating_add(needed_bytes) - limit_bytes;
+        return Err(full(cell, needed_bytes, limit_bytes, used_bytes, missing_bytes));
     }
     replace_json(partial, RESERVED, &Reserved { bytes: needed_bytes })
 }
@@ -204,12 +202,30 @@ pub(super) fn bytes_below(dir: &Path) -> Done<u64> {
 }
 
 /// What a full disk is told as: the cell's own file system, and not its limit.
+/// `dir` is what is being written.
 pub(super) fn disk_full(dir: &Path, cell: &CellName, needed_bytes: u64, fault: Fault) -> Fault {
+    let written_bytes = bytes_below(dir).unwrap_or(0);
     let Ok(found) = rustix::fs::statvfs(dir) else { return fault };
     let limit_bytes = found.f_blocks.saturating_mul(found.f_frsize);
     let used_bytes = limit_bytes.saturating_sub(found.f_bavail.saturating_mul(found.f_frsize));
+    // What was written already is among what is used.
+    let missing_bytes = needed_bytes
+        .saturating_sub(written_bytes)
+        .saturating_add(used_bytes)
+        .saturating_sub(limit_bytes)
+        .max(1);
+    full(cell, needed_bytes, limit_bytes, used_bytes, missing_bytes)
+}
+
+fn full(
+    cell: &CellName,
+    needed_bytes: u64,
+    limit_bytes: u64,
+    used_bytes: u64,
+    missing_bytes: u64,
+) -> Fault {
     let cell = cell.clone();
-    Refusal::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes }.into()
+    Refusal::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes, missing_bytes }.into()
 }
 
 #[cfg(test)]

@@ -6,27 +6,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::contents::Contents;
 use super::copying::{DRAFT, JOURNAL, copy_tree};
-use super::durable::{make_dirs, names, remove, replace_json, sync_dir};
-use super::fault::{Done, Fault, io};
+use super::fault::{Done, Fault, damaged, io};
 use super::fence::{self, FenceState, Mark};
-use super::manifest::{self, Made, Manifest, digest_of, read_back};
+use super::files::{make_dirs, names, remove};
+use super::manifest::{self, Made, Manifest, read_back};
 use super::place::{
     DATABASE, FILES_LOCK, LIMIT, MANIFEST, RESERVED, disk_full, folder_of, reserve,
 };
 use super::progress::Progress;
+use super::reading::digest_of;
 use super::transfer::sync_all;
-use super::tree;
+use super::{TIME_MAX, tree};
 use crate::actuator::host::Deadline;
+use crate::adapters::durable::{replace_file, sync_dir};
 use crate::crash::{self, CrashPoint, RelocatorPoint};
 use crate::domain::digest::Digest;
 use crate::domain::id::{EnvironmentName, FenceToken};
 use crate::domain::placement::protocol::{CopyPlace, Refusal};
-use crate::domain::time::{DurationMs, Timestamp};
+use crate::domain::time::Timestamp;
 
 const PARTIAL: &str = ".partial-restore";
-/// Longer than any package takes: who waits at a terminal ends it.
-const TIME: DurationMs = DurationMs::from_secs(7 * 24 * 60 * 60);
 
 /// A package whose every byte was read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ fn manifest_of(dir: &Path) -> Done<(Manifest, Digest)> {
 /// Reads a package back: every byte and hash, and the database as a database.
 pub fn verify_package(dir: &Path) -> Result<Package, Fault> {
     let (manifest, manifest_sha256) = manifest_of(dir)?;
-    let read = read_back(dir, &manifest, Deadline::after(TIME))?;
+    let read = read_back(dir, &manifest, Deadline::after(TIME_MAX))?;
     Ok(Package {
         environment: manifest.environment,
         copy: manifest.copy,
@@ -80,7 +81,7 @@ pub fn verify_package(dir: &Path) -> Result<Package, Fault> {
 
 /// Makes a copy of a package in an empty cell. A run that was killed is gone on with.
 pub fn restore_package(dir: &Path, into: &Path) -> Result<Restored, Fault> {
-    let until = Deadline::after(TIME);
+    let until = Deadline::after(TIME_MAX);
     let package = verify_package(dir)?;
     let (manifest, _) = manifest_of(dir)?;
     let environment = folder_of(manifest.environment.as_str());
@@ -108,7 +109,7 @@ pub fn restore_package(dir: &Path, into: &Path) -> Result<Restored, Fault> {
     fill(dir, &partial, &manifest, until).map_err(|fault| {
         let is_full = fault.is_full;
         let cell = &manifest.copy.cell;
-        if is_full { disk_full(into, cell, manifest.bytes(), fault) } else { fault }
+        if is_full { disk_full(&partial, cell, manifest.bytes(), fault) } else { fault }
     })?;
     remove(&partial.join(RESERVED))?;
     crash::hit(CrashPoint::Relocator(RelocatorPoint::BeforeName));
@@ -137,16 +138,13 @@ fn hold_empty(into: &Path, environment: &str) -> Done<()> {
 }
 
 fn fill(dir: &Path, partial: &Path, manifest: &Manifest, until: Deadline) -> Done<()> {
-    let mut progress = Progress::new("restore", manifest.bytes());
-    let entries = copy_tree(dir, partial, &tree::walk(dir)?, until, &mut progress)?;
+    let progress = Progress::new("restore", manifest.bytes());
+    let what = (&tree::walk(dir)?, Contents::default());
+    let entries = copy_tree(dir, partial, what, until, &progress)?.entries;
     let changed = manifest.entries.iter().find(|(path, entry)| entries.get(*path) != Some(entry));
     if let Some((file, expected)) = changed {
-        return Err(Refusal::Damaged {
-            file: file.clone(),
-            expected: format!("{expected:?}"),
-            actual: format!("{:?}", entries.get(file)),
-        }
-        .into());
+        let actual = format!("{:?}", entries.get(file));
+        return Err(damaged(file, format!("{expected:?}"), actual));
     }
     let (from, to) = (dir.join(DATABASE), partial.join(DATABASE));
     remove(&to)?;
@@ -160,9 +158,9 @@ fn fill(dir: &Path, partial: &Path, manifest: &Manifest, until: Deadline) -> Don
     if restored == *manifest {
         // The very bytes of the manifest: their digest is the name of the package.
         let bytes = fs::read(dir.join(MANIFEST)).map_err(io("reading", &dir.join(MANIFEST)))?;
-        super::durable::replace_file(partial, MANIFEST, &bytes)?;
+        replace_file(partial, MANIFEST, &bytes)?;
     } else {
-        replace_json(partial, MANIFEST, &restored)?;
+        manifest::write(partial, &restored)?;
     }
     read_back(partial, &restored, until)?;
     Ok(())
@@ -177,8 +175,8 @@ fn open_database(path: &Path, manifest: &mut Manifest, until: Deadline) -> Done<
     let mark =
         Mark { token: FenceToken::MAX, operation: &generation.operation, epoch: generation.epoch };
     fence::change_row(path, &mark, FenceState::Open, until)?;
-    let mut progress = Progress::new("restore", manifest.bytes());
-    let (bytes, sha256) = digest_of(path, DATABASE, until, &mut progress)?;
+    let progress = Progress::new("restore", manifest.bytes());
+    let (bytes, sha256) = digest_of(path, DATABASE, until, &progress)?;
     manifest.database.bytes = bytes;
     manifest.database.sha256 = sha256;
     manifest.made = Made::Restore;

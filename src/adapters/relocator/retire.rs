@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use super::authority;
-use super::durable::{names, remove, replace_json, sync_dir};
 use super::fault::{Done, Fault, io};
 use super::fence::{self, FenceState};
+use super::files::{names, remove, replace_json};
 use super::manifest::{self, Made, hold_files};
 use super::place::{DATABASE, FENCE, MANIFEST, Root, existing, partials_of, trash_of};
 use super::progress::Progress;
@@ -16,6 +16,7 @@ use super::route;
 use super::tree::{self, APPLICATION, ARTIFACTS, WORKSPACE, WORKSPACE_STATE};
 use super::verify;
 use crate::actuator::host::Deadline;
+use crate::adapters::durable::sync_dir;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
 use crate::domain::placement::protocol::{
     Call, CopyPlace, Discarded, Refusal, Retired, WorkspaceLeft,
@@ -86,9 +87,9 @@ fn hold_successor(
         return Err(Refusal::OtherGeneration { expected, found }.into());
     }
     // What nobody edits is still what was verified; what is in use is at least sound.
-    let mut progress = Progress::new("retire", manifest.bytes());
+    let progress = Progress::new("retire", manifest.bytes());
     let is_fixed = |path: &str| path.starts_with(APPLICATION) || path.starts_with(ARTIFACTS);
-    hold_files(&copy, &manifest, until, &mut progress, is_fixed)?;
+    hold_files(&copy, &manifest, until, &progress, is_fixed)?;
     if both && !serves {
         manifest::read_back(&copy, &manifest, until)?;
         return Ok(());
@@ -108,14 +109,14 @@ fn keep_workspace(copy: &Path, call: &Call) -> Done<()> {
             remove(&copy.join(name)).map_err(Fault::after_effect)?;
         }
     }
-    sync_dir(copy)
+    Ok(sync_dir(copy)?)
 }
 
 fn throw_away(copy: &Path, trash: &Path) -> Done<()> {
     // Of an earlier call that was killed while it removed it.
     remove(trash)?;
     fs::rename(copy, trash).map_err(io("putting away", copy))?;
-    sync_dir(copy.parent().unwrap_or(copy))
+    Ok(sync_dir(copy.parent().unwrap_or(copy))?)
 }
 
 /// Removes a copy that never served, finished or not.

@@ -11,12 +11,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::authority;
-use super::durable::{lock, make_dirs, names, read_json, replace_json, sync_dir};
 use super::fault::{Done, Fault, io};
 use super::fence::{self, FenceState, Mark};
+use super::files::{lock, make_dirs, names, read_json, replace_json};
 use super::place::{Root, existing, folder_of};
 use super::verify;
 use crate::actuator::host::Deadline;
+use crate::adapters::durable::sync_dir;
 use crate::adapters::now;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
 use crate::domain::id::{CellName, EnvironmentName, OperationId, PlacementEpoch};

@@ -4,26 +4,28 @@
 //! its name by one rename once it is whole. A newer token takes an unfinished copy over under a
 //! name of its own, so that an older call finds its folder gone. What was there before stays.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::authority;
-use super::copying::{DRAFT, JOURNAL, copy_tree};
+use super::contents::Contents;
+use super::copying::{Copied, DRAFT, JOURNAL, copy_tree};
 use super::database;
-use super::durable::{make_dirs, remove, replace_json, sync_dir};
 use super::fault::{Done, Fault, io, os};
 use super::fence::{self, Fence, FenceState, Mark};
+use super::files::{make_dirs, names, remove, replace_json};
 use super::inventory::{self, Found};
-use super::manifest::{self, DatabaseEntry, Entry, FORMAT, Made, Manifest, digest_of, read_back};
+use super::manifest::{self, DatabaseEntry, FORMAT, Made, Manifest, read_back};
 use super::place::{
-    DATABASE, FENCE, MANIFEST, RESERVED, Root, VERIFIED, disk_full, existing, partial_of,
-    partials_of, reserve,
+    DATABASE, FENCE, RESERVED, Root, VERIFIED, disk_full, existing, partial_of, partials_of,
+    reserve,
 };
 use super::progress::Progress;
+use super::reading::digest_of;
 use super::tree;
 use super::verify::Proof;
 use crate::actuator::host::Deadline;
+use crate::adapters::durable::sync_dir;
 use crate::adapters::now;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
 use crate::domain::digest::Digest;
@@ -87,13 +89,22 @@ impl Work<'_> {
         if let Some(done) = self.receipt()? {
             return Ok(done);
         }
+        self.hold_free()?;
         existing(&self.from(), self.source)?;
         if self.made == Made::Transfer {
             fence::proved(&self.from(), self.call.token)?;
         }
+        // What is long is done without the lock, so that a newer call need not wait for it.
+        drop(held);
         let found = inventory::take(self.root, &self.call.environment, self.source, self.until)?;
+        if self.made == Made::Transfer {
+            let fenced_at = fence::files_fenced_at(&self.from())?;
+            if let Some(path) = found.tree.changed_after(fenced_at) {
+                return Err(changed(path));
+            }
+        }
+        let held = authority::hold(self.root, self.call, self.until)?;
         let partial = self.begin(found.inventory.bytes)?;
-        // The long part is done without the lock, so that a newer call need not wait for it.
         drop(held);
         let made = self.fill(&partial, &found).map_err(|fault| {
             let cell = &self.target.cell;
@@ -130,9 +141,21 @@ impl Work<'_> {
             target: self.target.clone(),
             bytes: manifest.bytes(),
             files: manifest.files(),
+            sent_bytes: manifest.bytes().saturating_sub(manifest.reused_bytes),
+            reused_bytes: manifest.reused_bytes,
             manifest_sha256,
             captured_at: manifest.captured_at,
         }))
+    }
+
+    /// Nothing has the place of the copy: found now, and not after everything was copied.
+    fn hold_free(&self) -> Done<()> {
+        if names(&self.to())?.is_empty() {
+            return Ok(());
+        }
+        let (expected, found) =
+            (format!("no copy {} yet", self.target), "a folder without a manifest");
+        Err(Refusal::OtherGeneration { expected, found: found.to_owned() }.into())
     }
 
     /// The folder of the unfinished copy, with room for it. An older one is taken over.
@@ -164,12 +187,17 @@ impl Work<'_> {
     /// Everything into the unfinished copy, its manifest last.
     fn fill(&self, partial: &Path, found: &Found) -> Done<()> {
         let what = if self.made == Made::Snapshot { "snapshot" } else { "transfer" };
-        let mut progress = Progress::new(what, found.inventory.bytes);
+        // The database is exported, and then read for its digest.
+        let bytes = found.inventory.bytes.saturating_add(found.inventory.database_bytes);
+        let progress = Progress::new(what, bytes);
         let from = self.from();
-        let entries = copy_tree(&from, partial, &found.tree, self.until, &mut progress)?;
-        let (database, captured_at) = self.export(partial, &mut progress)?;
+        let contents =
+            Contents::of_copies(&self.root.copies(&self.target.cell, &self.call.environment))?;
+        let what = (&found.tree, contents);
+        let copied = copy_tree(&from, partial, what, self.until, &progress)?;
+        let (database, captured_at) = self.export(partial, &progress)?;
         let seal = self.check_unmoved(found)?;
-        let manifest = self.manifest(entries, database, captured_at, seal, found);
+        let manifest = self.manifest(copied, database, captured_at, seal, found);
         for name in [DRAFT, JOURNAL, EXPORT] {
             remove(&partial.join(name))?;
         }
@@ -186,9 +214,8 @@ impl Work<'_> {
             replace_json(partial, FENCE, &fence)?;
         }
         sync_all(partial)?;
-        replace_json(partial, MANIFEST, &manifest)?;
+        let digest = manifest::write(partial, &manifest)?;
         if self.made == Made::Snapshot {
-            let (_, digest) = manifest::read(partial)?.expect("BUG: it was just written");
             self.prove(partial, &manifest, digest)?;
         }
         crash::hit(CrashPoint::Relocator(RelocatorPoint::BeforeName));
@@ -201,7 +228,7 @@ impl Work<'_> {
         replace_json(partial, VERIFIED, &Proof::of(&read, digest))
     }
 
-    fn export(&self, partial: &Path, progress: &mut Progress) -> Done<(DatabaseEntry, Timestamp)> {
+    fn export(&self, partial: &Path, progress: &Progress) -> Done<(DatabaseEntry, Timestamp)> {
         let draft = partial.join(EXPORT);
         remove(&draft)?;
         let source = self.from().join(DATABASE);
@@ -237,8 +264,7 @@ impl Work<'_> {
             };
         }
         if let Some(path) = moved {
-            let why = format!("{path} was changed after the fence");
-            return Err(Refusal::UnprovableFencing { why }.into());
+            return Err(changed(&path));
         }
         let (_, seal) = fence::proved(&from, self.call.token)?;
         Ok(Some(seal.number))
@@ -246,7 +272,7 @@ impl Work<'_> {
 
     fn manifest(
         &self,
-        entries: BTreeMap<String, Entry>,
+        copied: Copied,
         database: DatabaseEntry,
         captured_at: Timestamp,
         seal: Option<u64>,
@@ -260,8 +286,10 @@ impl Work<'_> {
             source: self.source.clone(),
             captured_at,
             seal,
-            entries,
+            source_tree: Some(found.tree.digest()),
+            entries: copied.entries,
             database,
+            reused_bytes: copied.reused_bytes,
             left_out: found.inventory.left_out.clone(),
         }
     }
@@ -279,6 +307,10 @@ impl Work<'_> {
         crash::hit(CrashPoint::Relocator(RelocatorPoint::Named));
         Ok(())
     }
+}
+
+fn changed(path: &str) -> Fault {
+    Refusal::UnprovableFencing { why: format!("{path} was changed after the fence") }.into()
 }
 
 /// Makes everything on the file system of a folder durable.

@@ -1,12 +1,16 @@
 //! What a copy consists of on the disk: its files, folders and links, without its caches.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::durable::names;
-use super::fault::{Done, Fault, io};
+use serde::Serialize;
+
+use super::fault::{Done, io, unusable};
+use super::files::names;
+use crate::domain::digest::{Digest, Hasher};
 use crate::domain::placement::protocol::Refusal;
 
 /// The folders of a copy.
@@ -25,8 +29,11 @@ const CACHES: [&str; 5] =
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
+/// How many links are followed, as the system does.
+const LINKS_MAX: usize = 40;
+
 /// What a name is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) enum Kind {
     Folder,
     File { bytes: u64 },
@@ -34,7 +41,7 @@ pub(super) enum Kind {
 }
 
 /// One name of a copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Item {
     /// Below the copy, with `/`.
     pub(super) path: String,
@@ -70,6 +77,20 @@ impl Tree {
         u64::try_from(files.count()).unwrap_or(u64::MAX)
     }
 
+    /// The digest of all that is said here of every name, its times included.
+    pub(super) fn digest(&self) -> Digest {
+        let mut hasher = Hasher::default();
+        for item in &self.items {
+            hasher.update(&serde_json::to_vec(item).expect("BUG: an item is JSON"));
+        }
+        hasher.finish()
+    }
+
+    /// The first name that was changed after an instant.
+    pub(super) fn changed_after(&self, instant: (i64, i64)) -> Option<&str> {
+        self.items.iter().find(|item| item.changed > instant).map(|item| item.path.as_str())
+    }
+
     /// The first name that is another in a later look, or was changed meanwhile.
     pub(super) fn moved(&self, later: &Self) -> Option<String> {
         let moved = self.items.iter().zip(&later.items).find(|(one, other)| one != other);
@@ -79,10 +100,6 @@ impl Tree {
             .or_else(|| rest(self, later.items.len()))
             .or_else(|| rest(later, self.items.len()))
     }
-}
-
-fn unusable(file: &str, problem: &str) -> Fault {
-    Refusal::Unusable { file: file.to_owned(), problem: problem.to_owned() }.into()
 }
 
 /// The names of a copy that a transfer takes along.
@@ -98,7 +115,7 @@ pub(super) fn walk(copy: &Path) -> Done<Tree> {
 
 fn text_of(name: &std::ffi::OsStr, below: &str) -> Done<String> {
     let shown = || format!("{below}{}", name.to_string_lossy());
-    let text = name.to_str().ok_or_else(|| unusable(&shown(), "its name is not UTF-8"))?;
+    let text = name.to_str().ok_or_else(|| unusable(shown(), "its name is not UTF-8"))?;
     Ok(text.to_owned())
 }
 
@@ -113,7 +130,7 @@ fn visit(copy: &Path, top: String, tree: &mut Tree) -> Done<()> {
         } else if found.is_file() {
             Kind::File { bytes: found.size() }
         } else if found.is_symlink() {
-            link(&at, &path)?
+            link(copy, &at, &path)?
         } else {
             return Err(unusable(&path, "it is a device, a socket or a pipe"));
         };
@@ -155,24 +172,63 @@ fn is_cache(at: &Path, path: &str) -> bool {
 
 /// A link that leads to the same place in every copy: anything else is a dependency that stays
 /// behind.
-fn link(at: &Path, path: &str) -> Done<Kind> {
+fn link(copy: &Path, at: &Path, path: &str) -> Done<Kind> {
     let to = fs::read_link(at).map_err(io("reading", at))?;
     let text = to.to_str().ok_or_else(|| unusable(path, "it leads to what is not UTF-8"))?;
-    if !stays_inside(path, &to) {
+    if !stays_inside(copy, path, &to) {
         let missing = vec![format!("{path} leads outside of the copy, to {text}")];
         return Err(Refusal::MissingDependency { missing }.into());
     }
     Ok(Kind::Link { to: text.to_owned() })
 }
 
-fn stays_inside(path: &str, to: &Path) -> bool {
-    let mut depth = PathBuf::from(path).components().count() - 1;
-    for part in to.components() {
-        match part {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 1 => depth -= 1,
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
+/// A step from one folder.
+enum Step {
+    Down(OsString),
+    Up,
+    Root,
+}
+
+fn steps(path: &Path) -> impl Iterator<Item = Step> {
+    path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::CurDir => None,
+        Component::ParentDir => Some(Step::Up),
+        Component::RootDir | Component::Prefix(_) => Some(Step::Root),
+    })
+}
+
+/// Whether a link leads to a place of its own part of the copy, through whatever other links: what
+/// looks as if it stayed inside may leave through one that leads up.
+fn stays_inside(copy: &Path, path: &str, to: &Path) -> bool {
+    let mut at: Vec<OsString> = path.split('/').map(OsString::from).collect();
+    let top = at[0].clone();
+    at.pop();
+    // What is still to be gone, the next step last.
+    let mut open: Vec<Step> = steps(to).collect();
+    let mut links = 0;
+    while let Some(step) = open.pop() {
+        match step {
+            Step::Up if at.len() > 1 => {
+                at.pop();
+            }
+            Step::Up | Step::Root => return false,
+            Step::Down(name) => {
+                at.push(name);
+                if at[0] != top {
+                    return false;
+                }
+                let Ok(leads_to) = fs::read_link(copy.join(at.iter().collect::<PathBuf>())) else {
+                    continue;
+                };
+                links += 1;
+                if links > LINKS_MAX {
+                    // A ring leads nowhere.
+                    return true;
+                }
+                at.pop();
+                open.extend(steps(&leads_to));
+            }
         }
     }
     true
@@ -226,7 +282,34 @@ mod tests {
             ("application/a/b", "../../../x", false),
             ("application/a", "/etc/passwd", false),
         ] {
-            assert_eq!(stays_inside(path, Path::new(to)), is_inside, "{path} -> {to}");
+            let nothing = Path::new("/nothing");
+            assert_eq!(stays_inside(nothing, path, Path::new(to)), is_inside, "{path} -> {to}");
         }
+    }
+
+    #[test]
+    fn a_link_that_leaves_through_another_one_does_not_stay_inside() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(dir.path().join("application/a/b")).expect("made");
+        for (name, to, is_inside) in [
+            ("here", ".", true),
+            ("deep", "a/b", true),
+            ("ring", "ring", true),
+            ("up", "here/here/../..", false),
+            ("through", "deep/../..", true),
+            ("too_far", "deep/../../..", false),
+            ("by_name", "here/../application/a", false),
+        ] {
+            let path = dir.path().join("application").join(name);
+            std::os::unix::fs::symlink(to, &path).expect("linked");
+            let walked = walk(dir.path());
+            assert_eq!(walked.is_ok(), is_inside, "{name} -> {to}: {walked:?}");
+            if !is_inside {
+                fs::remove_file(path).expect("removed");
+            }
+        }
+        // A whole part is none either: what it leads to would stay behind.
+        std::os::unix::fs::symlink("application", dir.path().join("artifacts")).expect("linked");
+        assert!(walk(dir.path()).is_err());
     }
 }

@@ -5,11 +5,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::authority;
-use super::durable::{read_json, replace_json};
 use super::fault::{Done, Fault};
 use super::fence::{self, FenceState};
+use super::files::{read_json, replace_json};
 use super::manifest::{self, Made, Manifest, ReadBack, read_back};
 use super::place::{DATABASE, Root, VERIFIED, existing};
+use super::seal::is_intact;
+use super::tree;
 use crate::actuator::host::Deadline;
 use crate::adapters::now;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
@@ -72,10 +74,11 @@ fn hold_source(manifest: &Manifest, source: &Path) -> Done<()> {
     }
     let is_same = match fence.and_then(|fence| fence.seal) {
         Some(seal) => {
-            Some(seal.number) == manifest.seal && fence::is_intact(&source.join(DATABASE), &seal)?
+            Some(seal.number) == manifest.seal && is_intact(&source.join(DATABASE), &seal)?
         }
         None => false,
     };
+    let is_same = is_same && manifest.source_tree == Some(tree::walk(source)?.digest());
     if is_same {
         return Ok(());
     }

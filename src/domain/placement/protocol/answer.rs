@@ -40,6 +40,8 @@ pub enum Refusal {
         limit_bytes: u64,
         /// How many there are.
         used_bytes: u64,
+        /// How many more there would have to be.
+        missing_bytes: u64,
     },
     /// That nothing is written any more cannot be proved.
     UnprovableFencing {
@@ -159,10 +161,16 @@ impl std::fmt::Display for Refusal {
         match self {
             Self::MissingDependency { missing } => write!(f, "missing: {}", missing.join(", ")),
             Self::WorkspaceRunning => f.write_str("the workspace is running: stop it first"),
-            Self::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes } => write!(
+            Self::CapacityExhausted {
+                cell,
+                needed_bytes,
+                limit_bytes,
+                used_bytes,
+                missing_bytes,
+            } => write!(
                 f,
-                "cell {cell} is full: {needed_bytes} bytes are needed, {used_bytes} of \
-                 {limit_bytes} are used"
+                "cell {cell} is full, {missing_bytes} bytes are missing: {needed_bytes} are \
+                 needed, {used_bytes} of {limit_bytes} are used"
             ),
             Self::UnprovableFencing { why } => write!(f, "the fence cannot be proved: {why}"),
             Self::StaleToken { given, current } => {

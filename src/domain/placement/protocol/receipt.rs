@@ -108,6 +108,11 @@ pub struct Transferred {
     pub bytes: u64,
     /// Its files.
     pub files: u64,
+    /// How many of its bytes came from the source's cell.
+    pub sent_bytes: u64,
+    /// How many of its bytes the target's cell had already, in another file of this environment.
+    /// Both together are all of its bytes.
+    pub reused_bytes: u64,
     /// The digest of its manifest.
     pub manifest_sha256: Digest,
     /// The instant whose state it has: of a snapshot, when its one read transaction began.
