@@ -27,6 +27,7 @@ mod model;
 mod oracle;
 mod outcomes;
 mod people;
+mod placement;
 mod policy;
 mod postgres;
 mod races;

@@ -41,6 +41,8 @@ pub enum Class {
     ApprovalRequired,
     /// 14: too soon after the last change.
     Cooldown,
+    /// 15: there is no room.
+    Capacity,
     /// 16: nobody knows whether the target changed.
     Unknown,
     /// 17: it failed for good.
@@ -57,6 +59,8 @@ pub enum Class {
     NotFound,
     /// 25: a fact could not be read or proved.
     FactUnknown,
+    /// 26: it waits for a person.
+    Attention,
 }
 
 /// Why a command changes nothing.

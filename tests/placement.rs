@@ -1,0 +1,8 @@
+//! Placement: the rules over code, and the real program over both engines.
+
+mod golden;
+mod operations;
+mod registry;
+mod rows;
+mod walk;
+mod world;
