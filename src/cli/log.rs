@@ -230,7 +230,8 @@ fn table_of(events: &[StoredEvent]) -> Table {
     for event in events {
         let subject = match &event.stream {
             Stream::Service(service) => service.to_string(),
-            Stream::Policy | Stream::Refusals | Stream::Registry => event.body["service"]
+            Stream::Policy | Stream::Placement | Stream::Refusals | Stream::Registry => event.body
+                ["service"]
                 .as_str()
                 .map_or_else(|| event.stream.to_string(), str::to_owned),
         };

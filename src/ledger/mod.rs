@@ -30,6 +30,7 @@ mod columns;
 mod create;
 mod error;
 pub mod life;
+mod placement;
 mod postgres;
 mod reach;
 mod read;

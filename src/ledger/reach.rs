@@ -66,6 +66,11 @@ impl Reach {
         Self { alone: [Stream::Registry, Stream::Policy].into(), ..Self::services([]) }
     }
 
+    /// A change of the placement.
+    pub fn placement() -> Self {
+        Self { alone: [Stream::Placement].into(), ..Self::services([]) }
+    }
+
     /// A note of a refusal, which nobody decides on.
     pub fn refusals() -> Self {
         Self { alone: [Stream::Refusals].into(), ..Self::default() }
@@ -113,7 +118,7 @@ impl Reach {
     pub(super) fn named_services(&self) -> Vec<(&ServiceName, String)> {
         let named = self.alone.iter().filter_map(|stream| match stream {
             Stream::Service(name) => Some((name, stream.to_string())),
-            Stream::Registry | Stream::Policy | Stream::Refusals => None,
+            Stream::Registry | Stream::Policy | Stream::Placement | Stream::Refusals => None,
         });
         named.collect()
     }
@@ -144,6 +149,9 @@ fn of_key(key: &ExecutionKey) -> Lock {
     Lock { rank: KEY_RANK, name: format!("key:{key}"), alone: true }
 }
 
+/// Cells and environments come before the pool and the services that are in them.
+const PLACEMENT_RANK: u8 = 4;
+
 /// The pool comes right before the services that share it.
 const POOL_RANK: u8 = 4;
 
@@ -154,6 +162,7 @@ const fn rank(stream: &Stream) -> u8 {
     match stream {
         Stream::Registry => 0,
         Stream::Policy => 1,
+        Stream::Placement => PLACEMENT_RANK,
         Stream::Service(_) => 5,
         Stream::Refusals => 9,
     }
@@ -176,6 +185,8 @@ mod tests {
         assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared"]);
         assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone"]);
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
+        let placed = ["registry shared", "policy shared", "placement alone"];
+        assert_eq!(shown(&Reach::placement()), placed);
         let counting = ["registry shared", "policy shared", "changes alone", "service:a alone"];
         assert_eq!(shown(&Reach::service(&a).counting()), counting);
         let (first, second): (ExecutionKey, ExecutionKey) =

@@ -6,6 +6,7 @@ use crate::actuator::protocol::AnswerError;
 use crate::domain::canonical::DocumentError;
 use crate::domain::gateway::ScaleConflict;
 use crate::domain::id::{ActuatorName, ExecutionKey};
+use crate::domain::placement::rejection::PlacementRejection;
 use crate::domain::scale::invariant::Violation;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
@@ -30,6 +31,9 @@ pub enum OpError {
     /// The gateway's contract refuses it: nothing has changed.
     #[error("{}", .0.message)]
     Gateway(Box<ScaleConflict>),
+    /// A rule of the placement refused it: nothing has changed.
+    #[error("{0}")]
+    Placement(Box<PlacementRejection>),
     /// The ledger could not be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -190,6 +194,12 @@ impl OpError {
             Self::Unrecorded { source, .. } => source.ends_all(),
             _ => false,
         }
+    }
+}
+
+impl From<PlacementRejection> for OpError {
+    fn from(rejection: PlacementRejection) -> Self {
+        Self::Placement(Box::new(rejection))
     }
 }
 

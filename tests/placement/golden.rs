@@ -44,7 +44,7 @@ fn one_of_each() -> BTreeMap<&'static str, PlacementEvent> {
     let reason = Detail::cut("mended");
     world.must(&Command::Retry { operation_id: operation.clone(), reason });
     world.until(&operation, token, None);
-    let operation = world.change("k2", "shop", "cell=a2").expect("room");
+    let operation = world.change("k2", "shop", "cell=a1").expect("room");
     let token = world.lease_as(&operation, false).expect("a lease");
     world.must(&Command::ReleaseLease { operation_id: operation.clone(), token });
     let reason = Detail::cut("not tonight");

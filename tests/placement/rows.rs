@@ -141,7 +141,7 @@ fn what_is_missing_is_told_by_axis_cell_and_amount() {
     world.must(&cordon("a2", Some("disk")));
     let refusal = refuses(&mut world, "cell=a2", |_| {});
     assert_eq!(refusal.to_string(), "shop finds no primary cell: a2: cordoned: disk");
-    world.put_policy(|policy| drop(policy.cells.remove(&id("b1"))));
+    world.put_policy(|policy| assert!(policy.cells.remove(&id("b1"))));
     let refusal = refuses(&mut world, "cell=b1", |_| {});
     let text = "shop finds no primary cell: b1: the policy does not let it in";
     assert_eq!(refusal.to_string(), text);
@@ -272,10 +272,10 @@ fn a_move_reserves_both_cells_and_what_its_recovery_copy_needs_at_once() {
     let during = [
         format!("primary a1 {SMALL}"),
         format!("overlap b1 {LARGE}"),
-        format!("overlap a1 {LARGE}"),
+        format!("overlap a2 {LARGE}"),
     ];
     assert_eq!(reserved(&world, "shop"), during);
-    assert_eq!(world.operation(&operation).snapshot.as_ref().expect("one").cell, id("a1"));
+    assert_eq!(world.operation(&operation).snapshot.as_ref().expect("one").cell, id("a2"));
     assert_eq!(refuses(&mut world, "profile=large", |_| {}).code(), "operation_in_flight");
     // Nothing is admitted by halves.
     let mut world = placed();

@@ -2,7 +2,7 @@
 
 use super::environment::{Environment, Reservation, Role};
 use super::event::{PlacementBody, PlacementEvent};
-use super::operation::{Course, DoneStep, Operation, StartedStep, Step, Trouble};
+use super::operation::{Course, DoneStep, Operation, OperationKind, StartedStep, Step, Trouble};
 use super::protocol::{Receipt, WorkspaceLeft};
 use super::state::{IllegalPlacementEvent, PlacementState};
 use crate::domain::id::{FenceToken, OperationId, PlacementEpoch, SettingRevision};
@@ -277,11 +277,13 @@ impl Operation {
     /// forward. A recovery copy alone can be given up later, too.
     pub fn way_back(&self) -> Option<Vec<Step>> {
         let is_standby_left = self.steps.contains(&Step::CommitStandby);
-        let is_moved = !self.is_committed() || self.is_done(Step::Retire);
-        if self.course.is_over() || !is_moved || (self.is_committed() && !is_standby_left) {
-            return None;
-        }
-        if self.is_done(Step::CommitStandby) {
+        let may_go_back = match (self.kind, self.is_committed()) {
+            (OperationKind::Relocation, false) => true,
+            (OperationKind::Relocation, true) => self.is_done(Step::Retire) && is_standby_left,
+            (OperationKind::Standby, _) => is_standby_left,
+            (OperationKind::InPlace, _) => false,
+        };
+        if self.course.is_over() || !may_go_back {
             return None;
         }
         let undone = [

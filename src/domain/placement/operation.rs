@@ -307,9 +307,9 @@ impl Operation {
         self.from.epoch
     }
 
-    /// Whether another owner was committed.
+    /// Whether its owner is the committed one: of what stays in its cell that is so at once.
     pub fn is_committed(&self) -> bool {
-        self.is_done(Step::Commit)
+        self.kind != OperationKind::Relocation || self.is_done(Step::Commit)
     }
 
     /// Whether a step is done.

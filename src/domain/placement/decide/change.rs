@@ -91,11 +91,14 @@ pub(super) fn change(draft: &Draft<'_>, change: &Change) -> Decided {
     let operation_id = operation.operation_id.clone();
     let reservations = planned.reservations;
     let mut bodies = Vec::new();
-    let at_once = (operation.kind == OperationKind::InPlace).then(|| operation.to.epoch);
+    // What stays in its cell has its profile and its mode at once.
+    let is_over = operation.kind == OperationKind::InPlace;
+    let at_once = operation.kind != OperationKind::Relocation && operation.to != operation.from;
+    let epoch = operation.to.epoch;
     let operation = Box::new(operation);
     let admitted = reservations.clone();
     bodies.push(PlacementBody::ChangeAdmitted { operation, reservations: admitted, decision });
-    if let Some(epoch) = at_once {
+    if at_once {
         let (id, list) = (operation_id.clone(), reservations.clone());
         let services = Vec::new();
         bodies.push(PlacementBody::PlacementCommitted {
@@ -105,6 +108,8 @@ pub(super) fn change(draft: &Draft<'_>, change: &Change) -> Decided {
             reservations: list,
             services,
         });
+    }
+    if is_over {
         let course = Course::Succeeded;
         bodies.push(PlacementBody::OperationEnded { operation_id, course, reservations });
     }
@@ -191,8 +196,9 @@ pub fn planned(
         standby_before: standby_before.as_ref(),
         snapshot: snapshot.as_ref(),
     };
-    let is_committed = kind == OperationKind::InPlace;
-    let during = Point { is_committed, is_over: is_committed, ..Point::default() };
+    let is_over = kind == OperationKind::InPlace;
+    let is_committed = kind != OperationKind::Relocation;
+    let during = Point { is_committed, is_over, ..Point::default() };
     let reservations = moving.reservations(state, during);
     asks.admit(&environment.reservations, &reservations)?;
     let after = Point {

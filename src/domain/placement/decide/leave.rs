@@ -67,7 +67,7 @@ pub(super) fn abandon(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> D
 
 /// The end of an operation, with what is reserved from then on.
 pub(super) fn ended(draft: &Draft<'_>, operation: &Operation, course: Course) -> PlacementBody {
-    let point = Point::at_end(operation, course);
+    let point = Point::at_end(operation);
     let reservations = Moving::of(operation).reservations(draft.state, point);
     debug_assert!(operation.kind != OperationKind::InPlace, "BUG: it ends at once");
     PlacementBody::OperationEnded {

@@ -4,7 +4,7 @@
 
 use super::super::capacity::Amounts;
 use super::super::environment::{Effective, Reservation, Role, Standby};
-use super::super::operation::{Course, Operation, OperationKind, Step};
+use super::super::operation::{Operation, Step};
 use super::super::protocol::CopyPlace;
 use super::super::registry::Profile;
 use super::super::state::PlacementState;
@@ -25,7 +25,7 @@ impl Point {
     /// Where an operation is.
     pub(super) fn of(operation: &Operation) -> Self {
         Self {
-            is_committed: operation.is_committed() || operation.kind == OperationKind::InPlace,
+            is_committed: operation.is_committed(),
             is_retired: operation.is_done(Step::Retire),
             is_standby_committed: operation.is_done(Step::CommitStandby),
             is_standby_retired: operation.is_done(Step::RetireStandby),
@@ -34,10 +34,8 @@ impl Point {
     }
 
     /// Where it is once it has ended.
-    pub(super) fn at_end(operation: &Operation, course: Course) -> Self {
-        let it = Self::of(operation);
-        let is_standby = operation.kind == OperationKind::Standby && course == Course::Succeeded;
-        Self { is_over: true, is_committed: it.is_committed || is_standby, ..it }
+    pub(super) fn at_end(operation: &Operation) -> Self {
+        Self { is_over: true, ..Self::of(operation) }
     }
 }
 
@@ -99,7 +97,7 @@ impl<'m> Moving<'m> {
         }
         let other = match (at.is_standby_committed, at.is_standby_retired) {
             (false, _) => made.zip(Some(&to.profile)).zip(Some(new)),
-            (true, false) => before.zip(Some(&from.profile)).zip(Some(old)),
+            (true, false) => before.zip(Some(&to.profile)).zip(Some(new)),
             (true, true) => None,
         };
         if let Some(((cell, profile), whole)) = other {
