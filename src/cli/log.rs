@@ -15,8 +15,10 @@ use crate::domain::scale::provenance::Provenance;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{EventFilter, Order, Sought, StoredEvent, Stream};
 
+mod placement;
 mod seldom;
 
+pub(super) use placement::placement_words;
 use seldom::{text, what_seldom};
 
 pub(super) const NOUN: Noun = Noun {
@@ -135,13 +137,14 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         // An empty history would say that nothing ever happened under it.
         app.session()?.load(key)?;
     }
-    if let Some(kind) = args.event.as_deref().filter(|kind| !KINDS.contains(kind)) {
+    let kinds: Vec<&str> = KINDS.into_iter().chain(placement::KINDS).collect();
+    if let Some(kind) = args.event.as_deref().filter(|kind| !kinds.contains(kind)) {
         let problem = Problem::usage("invalid_kind", format!("{kind:?} is no kind of event"));
-        let problem = match nearest(kind, KINDS) {
+        let problem = match nearest(kind, kinds.iter().copied()) {
             Some(near) => problem.fact("did you mean", near),
             None => problem,
         };
-        return Err(problem.fact("kinds", KINDS.join(" ")).into());
+        return Err(problem.fact("kinds", kinds.join(" ")).into());
     }
     app.session()?.tell_standing()?;
     let now = app.session()?.now();

@@ -33,6 +33,7 @@ mod autoscale;
 mod backup;
 pub mod batch;
 mod break_glass;
+mod capacity;
 mod clock;
 pub mod completions;
 mod cooldown;
@@ -48,7 +49,9 @@ mod lease;
 mod ledger;
 mod log;
 mod observe;
+mod operation;
 mod pinned;
+mod placement;
 mod plan;
 mod policy;
 mod quickstart;
@@ -124,6 +127,9 @@ const NOUNS: &[Noun] = &[
     reconcile::NOUN,
     gateway::NOUN,
     serve::NOUN,
+    capacity::NOUN,
+    placement::NOUN,
+    operation::NOUN,
     relocator::NOUN,
     recovery::NOUN,
     verify::NOUN,

@@ -77,6 +77,7 @@ pub mod ledger_migrate;
 pub mod ledger_signers;
 pub mod observe;
 pub mod operation_leave;
+pub mod operation_wait;
 pub mod placement_adopt;
 pub mod placement_change;
 pub mod plan;

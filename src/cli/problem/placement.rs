@@ -62,9 +62,11 @@ impl Problem {
             }
             PlacementRejection::ServiceInFlight { services, .. } => {
                 let first = services.first().map_or("", |service| service.as_str());
-                problem
-                    .hint("wait for it, then run this same line again")
-                    .run(context.command(&["observe", &format!("{first}@latest"), "--wait"]))
+                problem.hint("wait for it, then run this same line again").run(context.command(&[
+                    "observe",
+                    &format!("{first}@latest"),
+                    "--wait",
+                ]))
             }
             _ => other(problem, rejection, context),
         }
@@ -218,10 +220,9 @@ fn other(p: Problem, rejection: &PlacementRejection, c: &ProblemContext) -> Prob
             c,
             environment,
         ),
-        PlacementRejection::InventoryUnknown { why, .. } => p
-            .fact("why", why.clone())
-            .hint("find out why, then run this same line again")
-            .again(c),
+        PlacementRejection::InventoryUnknown { why, .. } => {
+            p.fact("why", why.clone()).hint("find out why, then run this same line again").again(c)
+        }
         PlacementRejection::WorkspaceRunning { .. } => {
             p.hint("stop it, then run this same line again").again(c)
         }
