@@ -36,7 +36,7 @@ const SQL_OF_THE_FENCE: [&str; 2] =
     ["src/adapters/relocator/database.rs", "src/adapters/relocator/fence.rs"];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 34] = [
+const SHARED_STEPS: [&str; 35] = [
     "breaking",
     "administer",
     "ask",
@@ -57,6 +57,7 @@ const SHARED_STEPS: [&str; 34] = [
     "policy_cache",
     "read",
     "recover",
+    "relocating",
     "report",
     "resume",
     "scale",

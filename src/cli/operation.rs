@@ -1,4 +1,4 @@
-//! `operation`: show, list, wait, retry, abandon.
+//! `operation`: show, list, run, wait, retry, abandon.
 
 use clap::{ArgMatches, Args, FromArgMatches as _, Subcommand};
 use serde_json::{Value, json};
@@ -7,6 +7,7 @@ use super::app::App;
 use super::args::wait as wait_of;
 use super::capacity::recorded;
 use super::exit::Exit;
+use super::fault::Fault;
 use super::hold::Why;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
@@ -17,12 +18,13 @@ use crate::domain::id::{EnvironmentName, OperationId};
 use crate::domain::placement::operation::{Course, Operation, Step, Trouble};
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ops::operation_leave::{operation_abandon, operation_retry};
+use crate::ops::operation_run::{Told, operation_run};
 use crate::ops::operation_wait::operation_wait;
 
 pub(super) const NOUN: Noun = Noun {
     name: "operation",
     group: "Placement",
-    about: "Changes of a placement, step by step: show, list, wait, retry, abandon",
+    about: "Changes of a placement, step by step: show, list, run, wait, retry, abandon",
     augment: |command| Verb::augment_subcommands(command).subcommand_required(true),
     run,
     hidden: false,
@@ -34,6 +36,8 @@ enum Verb {
     Show(IdArgs),
     /// List the operations that are not over
     List(ListArgs),
+    /// Carry an operation out on this host, as far as it goes
+    Run(RunArgs),
     /// Wait until an operation is over; giving up the wait ends nothing
     Wait(WaitArgs),
     /// Let an operation that is stuck be tried again
@@ -59,6 +63,15 @@ struct ListArgs {
 }
 
 #[derive(Args)]
+struct RunArgs {
+    /// The operation
+    id: OperationId,
+    /// Take it from whoever carries it out now
+    #[arg(long)]
+    supersede: bool,
+}
+
+#[derive(Args)]
 struct WaitArgs {
     /// The operation
     id: OperationId,
@@ -79,6 +92,11 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Show(args) => show(&args.id, app),
         Verb::List(args) => list(&args, app),
+        Verb::Run(args) => {
+            let operation = carry(&args.id, args.supersede, app, out)?;
+            let now = app.session()?.now();
+            Ok(ended(app, &operation, now))
+        }
         Verb::Wait(args) => wait(&args, app, out),
         Verb::Retry(args) => {
             let reason = args.why.detail(app)?;
@@ -110,6 +128,9 @@ pub(super) fn exit_of(operation: &Operation) -> Exit {
         Course::Succeeded => Exit::Ok,
         Course::Failed => Exit::Failed,
         Course::Stuck => Exit::Attention,
+        Course::Forward | Course::Back if operation.trouble.is_some() && operation.tries > 0 => {
+            Exit::RetryLater
+        }
         Course::Forward | Course::Back => Exit::NotYet,
     }
 }
@@ -257,6 +278,28 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
     Ok(if views.is_empty() { answer.line(none) } else { answer.table(table) })
 }
 
+/// Carries an operation out, and tells on stderr how far it is.
+pub(super) fn carry(
+    id: &OperationId,
+    supersede: bool,
+    app: &mut App,
+    out: &mut Out,
+) -> Result<Operation, Fault> {
+    super::install_signals()?;
+    let session = app.session()?;
+    let done = operation_run(session, id, supersede, &mut |told| match told {
+        Told::Begins(operation, step) => {
+            out.progress(&format!("{}  {}", operation.operation_id, step.as_str()));
+        }
+        Told::Says(step, line) => out.progress(&format!("  {}  {line}", step.as_str())),
+        Told::Failed(operation, step) => {
+            let why = operation.trouble.as_ref().map_or("", Trouble::text);
+            out.progress(&format!("{}  {} failed: {why}", operation.operation_id, step.as_str()));
+        }
+    });
+    Ok(done?)
+}
+
 fn wait(args: &WaitArgs, app: &mut App, out: &mut Out) -> Outcome {
     super::install_signals()?;
     app.session()?.tell_standing()?;
@@ -269,11 +312,11 @@ fn wait(args: &WaitArgs, app: &mut App, out: &mut Out) -> Outcome {
         ));
     })?;
     let now = app.session()?.now();
-    ended(app, &operation, now)
+    Ok(ended(app, &operation, now))
 }
 
 /// The answer about an operation that was waited for or carried out.
-pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Outcome {
+pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Answer {
     let exit = exit_of(operation);
     let c = app.problem_context();
     let id = operation.operation_id.as_str();
@@ -296,7 +339,8 @@ pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Outcome
         }
         Course::Forward | Course::Back => {
             let text = format!("operation {id} is not over: {phase}");
-            let problem = Problem::new("not_yet", exit, text);
+            let code = if exit == Exit::RetryLater { "retry_later" } else { "not_yet" };
+            let problem = Problem::new(code, exit, text);
             let problem = match trouble {
                 Some(_) => problem.fact("reason", why.to_owned()),
                 None => problem,
@@ -314,5 +358,5 @@ pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Outcome
         Some(problem) => Answer::failed(problem.applied(&c)),
     };
     let answer = answer.noun("operation", &operation_view(operation, now)).name(id);
-    Ok(operation_lines(operation, now).into_iter().fold(answer, Answer::line))
+    operation_lines(operation, now).into_iter().fold(answer, Answer::line)
 }

@@ -85,11 +85,11 @@ struct AdoptArgs {
     reason: Option<String>,
 }
 
-fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
+fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     match Verb::from_arg_matches(matches).map_err(super::parse_fault)? {
         Verb::Adopt(args) => adopt(*args, app),
         Verb::Plan(args) => change::plan(&args, app),
-        Verb::Change(args) => change::change(&args, app),
+        Verb::Change(args) => change::change(&args, app, out),
         Verb::Show { name } => show::show(&name, app),
         Verb::List => list(app),
         Verb::Locations { name } => locations(&name, app),

@@ -20,7 +20,7 @@ use crate::domain::placement::registry::{
 use crate::domain::placement::state::PlacementState;
 use crate::domain::scale::intent::Reason;
 use crate::domain::scale::result::Detail;
-use crate::domain::time::{DurationMs, Timestamp};
+use crate::domain::time::{DurationMs, InvalidDuration, Timestamp};
 
 /// What is to change of a cell.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +31,24 @@ pub struct CellChange {
     pub allocatable: Option<Amounts>,
     /// When that was measured; now by default, where it is named.
     pub measured_at: Option<Timestamp>,
-    /// How long it counts; the inner none for ever.
-    pub fresh_for: Option<Option<DurationMs>>,
+    /// How long it counts.
+    pub fresh_for: Option<FreshFor>,
+}
+
+/// How long a measurement counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FreshFor {
+    /// For ever.
+    Ever,
+    /// So long.
+    For(DurationMs),
+}
+
+impl std::str::FromStr for FreshFor {
+    type Err = InvalidDuration;
+    fn from_str(text: &str) -> Result<Self, InvalidDuration> {
+        if text == "ever" { Ok(Self::Ever) } else { text.parse().map(Self::For) }
+    }
 }
 
 /// What is to change of a placement policy.
@@ -56,8 +72,8 @@ fn missing(flag: &'static str, noun: &'static str) -> OpError {
 }
 
 /// The revision of something that is there, and what is expected of it.
-fn premise(expected: Option<u64>, known: Option<SettingRevision>) -> Option<u64> {
-    Some(expected.unwrap_or_else(|| known.map_or(0, SettingRevision::get)))
+fn premise(expected: Option<u64>, known: Option<SettingRevision>) -> u64 {
+    expected.unwrap_or_else(|| known.map_or(0, SettingRevision::get))
 }
 
 impl Session {
@@ -86,7 +102,7 @@ pub fn location_put(
             revision: SettingRevision::MIN,
             about: about.cloned().unwrap_or(kept),
         };
-        let expected = premise(expected, before.map(|before| before.revision));
+        let expected = Some(premise(expected, before.map(|before| before.revision)));
         Ok(Command::PutLocation(Put { setting, expected }))
     })
 }
@@ -107,17 +123,21 @@ pub fn cell_put(
             (None, None, Some(before)) => before.measured_at,
             (None, Some(_), _) | (None, None, None) => now,
         };
-        let kept = before.and_then(|before| before.fresh_for_ms);
+        let fresh_for_ms = match change.fresh_for {
+            Some(FreshFor::Ever) => None,
+            Some(FreshFor::For(duration)) => Some(duration),
+            None => before.and_then(|before| before.fresh_for_ms),
+        };
         let setting = Cell {
             name: name.clone(),
             revision: SettingRevision::MIN,
             location: location.ok_or_else(|| missing("--location", "cell"))?,
             allocatable: allocatable.ok_or_else(|| missing("--allocatable", "cell"))?,
             measured_at,
-            fresh_for_ms: change.fresh_for.unwrap_or(kept),
+            fresh_for_ms,
             cordon: None,
         };
-        let expected = premise(expected, before.map(|before| before.revision));
+        let expected = Some(premise(expected, before.map(|before| before.revision)));
         Ok(Command::PutCell(Box::new(Put { setting, expected })))
     })
 }
@@ -160,7 +180,7 @@ pub fn placement_policy_put(
             budget: budget.ok_or_else(|| missing("--budget", "placement policy"))?,
             usage_fresh_for_ms: change.usage_fresh_for.or(kept).unwrap_or(USAGE_FRESH_FOR_DEFAULT),
         };
-        let expected = premise(expected, before.map(|before| before.revision));
+        let expected = Some(premise(expected, before.map(|before| before.revision)));
         Ok(Command::PutPolicy(Box::new(Put { setting, expected })))
     })
 }
@@ -176,7 +196,7 @@ pub fn pool_put(
         let known = state.pools.get(name).map(|before| before.revision);
         let revision = SettingRevision::MIN;
         let setting = ReplicaPool { name: name.clone(), revision, max_replicas };
-        Ok(Command::PutPool(Put { setting, expected: premise(expected, known) }))
+        Ok(Command::PutPool(Put { setting, expected: Some(premise(expected, known)) }))
     })
 }
 

@@ -59,6 +59,11 @@ impl Place {
         self.config_dir.join("actuators.toml")
     }
 
+    /// Where the host's commands of relocators are.
+    pub fn relocators_file(&self) -> PathBuf {
+        self.config_dir.join("relocators.toml")
+    }
+
     /// This process as the holder of a lease.
     pub fn holder(&self) -> Holder {
         Holder { host: self.host.clone(), host_key: self.host_key.clone(), pid: self.pid }

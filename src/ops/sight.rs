@@ -1,20 +1,49 @@
-//! Looking at the copy that serves: what a change would have to copy. The shared step of
-//! `placement plan` and `placement change`. Changes nothing.
+//! Looking at the copy that serves: what a change would have to copy, and which services of its
+//! environment are being changed. The shared step of `placement plan`, `placement change` and
+//! `operation run`. Changes nothing.
 
 use super::error::OpError;
+use super::ids::mint;
+use super::relocating::{LOOK_TIMEOUT, ask};
 use super::session::Session;
-use crate::domain::id::{EnvironmentName, ServiceName};
+use crate::domain::id::{EnvironmentName, FenceToken, ServiceName};
 use crate::domain::placement::command::Sighting;
 use crate::domain::placement::environment::Environment;
+use crate::domain::placement::protocol::{Call, Order, Receipt, Reply, Request};
 use crate::domain::placement::state::PlacementState;
 
-/// What the environment's relocator says of the copy that serves.
+/// What the environment's relocator says of the copy that serves. A host that cannot ask is no
+/// error: nobody knows then.
 pub(super) fn sighting_of(
-    _session: &mut Session,
-    _state: &PlacementState,
+    session: &mut Session,
+    state: &PlacementState,
     environment: &Environment,
 ) -> Result<Sighting, OpError> {
-    Ok(Sighting::Unasked(format!("nobody on this host moves {}", environment.name)))
+    let relocator = environment.relocator.as_ref().and_then(|name| state.relocators.get(name));
+    let Some(relocator) = relocator else {
+        return Ok(Sighting::Unasked(format!("nobody moves {}", environment.name)));
+    };
+    let spec = session.bound_relocator(&relocator.name)?;
+    let call = Call {
+        call_id: mint("call-")?,
+        deadline_ms: LOOK_TIMEOUT,
+        environment: environment.name.clone(),
+        operation: environment.effective.generation.operation.clone(),
+        // Who looks holds nothing.
+        token: FenceToken::MIN,
+        epoch: environment.effective.epoch,
+        order: Order::Inventory { source: environment.effective.copy() },
+    };
+    let request = Request::Call(Box::new(call));
+    match ask(&spec, &relocator.name, &request, LOOK_TIMEOUT) {
+        Ok(Reply::Refused(error)) => Ok(Sighting::Refused(error)),
+        Ok(Reply::Done(receipt)) => Ok(match *receipt {
+            Receipt::Inventory(inventory) => Sighting::Seen(Box::new(inventory)),
+            other => Sighting::Unasked(format!("it answered {}", other.op())),
+        }),
+        Err(OpError::Relocator { problem, .. }) => Ok(Sighting::Unasked(problem)),
+        Err(error) => Err(error),
+    }
 }
 
 impl Session {

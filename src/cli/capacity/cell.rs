@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::super::app::App;
 use super::super::args::whole_number;
-use super::super::fault::Fault;
 use super::super::intent::reason;
 use super::super::noun::Outcome;
 use super::super::output::Answer;
@@ -14,8 +13,8 @@ use crate::domain::id::{CellName, LocationName};
 use crate::domain::placement::capacity::{Amounts, Axis};
 use crate::domain::placement::registry::Cell;
 use crate::domain::placement::state::PlacementState;
-use crate::domain::time::{DurationMs, Timestamp};
-use crate::ops::capacity_put::{CellChange, cell_cordon, cell_put};
+use crate::domain::time::Timestamp;
+use crate::ops::capacity_put::{CellChange, FreshFor, cell_cordon, cell_put};
 
 #[derive(Subcommand)]
 pub(super) enum Verb {
@@ -57,9 +56,9 @@ pub(super) struct PutArgs {
     /// When that was measured [default: now]
     #[arg(long, value_name = "T")]
     measured_at: Option<String>,
-    /// How long it counts, or never for ever [default: never ends]
-    #[arg(long, value_name = "DURATION|never")]
-    fresh_for: Option<String>,
+    /// How long it counts, or ever [default: ever]
+    #[arg(long, value_name = "DURATION|ever")]
+    fresh_for: Option<FreshFor>,
     /// The revision that it must have; 0 where it must not be there
     #[arg(long, value_name = "N", value_parser = whole_number)]
     expect_revision: Option<u64>,
@@ -86,23 +85,12 @@ pub(super) fn run(verb: Verb, app: &mut App) -> Outcome {
     }
 }
 
-fn fresh_for(text: Option<&str>) -> Result<Option<Option<DurationMs>>, Fault> {
-    match text {
-        None => Ok(None),
-        Some("never") => Ok(Some(None)),
-        Some(text) => text
-            .parse()
-            .map(|duration| Some(Some(duration)))
-            .map_err(|error| Fault::usage("invalid_duration", format!("--fresh-for: {error}"))),
-    }
-}
-
 fn put(args: &PutArgs, app: &mut App) -> Outcome {
     let change = CellChange {
         location: args.location.clone(),
         allocatable: args.allocatable,
         measured_at: super::instant("--measured-at", args.measured_at.as_deref())?,
-        fresh_for: fresh_for(args.fresh_for.as_deref())?,
+        fresh_for: args.fresh_for,
     };
     let placed = cell_put(app.session()?, &args.name, &change, args.expect_revision)?;
     let cell = &placed.state.cells[&args.name];

@@ -35,10 +35,10 @@ pub(in crate::cli) fn placement_words(kind: &str, body: &Value) -> String {
     };
     match kind {
         "location_put" => named("location"),
-        "cell_put" => match body["cell"]["cordon"].is_null() {
-            true => named("cell"),
-            false => format!("{}, cordoned", named("cell")),
-        },
+        "cell_put" => {
+            let cordoned = if body["cell"]["cordon"].is_null() { "" } else { ", cordoned" };
+            format!("{}{cordoned}", named("cell"))
+        }
         "profile_registered" => text(&body["profile"]["name"]),
         "placement_policy_put" => named("policy"),
         "pool_put" => named("pool"),

@@ -4,19 +4,23 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::app::App;
-use super::super::args::whole_number;
-use super::super::capacity::recorded;
+use super::super::args::{wait as wait_of, whole_number};
+use super::super::escape::shell_line;
 use super::super::fault::Fault;
 use super::super::noun::Outcome;
-use super::super::operation::{operation_lines, operation_view};
-use super::super::output::Answer;
+use super::super::operation::{carry, ended, operation_lines, operation_view};
+use super::super::output::{Answer, Out, Recorded};
 use super::super::problem::Problem;
 use super::show::reservations;
+use crate::actuator::host::Deadline;
 use crate::domain::id::{CellName, EnvironmentName, IdempotencyKey, ProfileName};
 use crate::domain::placement::decide::Planned;
 use crate::domain::placement::environment::RuntimeMode;
+use crate::domain::placement::operation::Operation;
 use crate::domain::placement::request::{ChangeRequest, KeyedRequest, LocationWish, StandbyWish};
 use crate::domain::scale::decide::Reply;
+use crate::domain::time::DurationMs;
+use crate::ops::operation_wait::operation_wait;
 use crate::ops::placement_change::{placement_change, placement_plan};
 
 #[derive(Args)]
@@ -107,6 +111,15 @@ pub(super) struct ChangeArgs {
     /// The key of this change: the same line again under it is the same change
     #[arg(long, value_name = "KEY")]
     key: IdempotencyKey,
+    /// Carry it out on this host, too
+    #[arg(long)]
+    run: bool,
+    /// Wait until it is over; giving up the wait ends nothing
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait
+    #[arg(long, value_name = "DURATION", value_parser = wait_of, default_value = "10m")]
+    timeout: DurationMs,
 }
 
 pub(super) fn plan(args: &PlanArgs, app: &mut App) -> Outcome {
@@ -157,30 +170,61 @@ pub(super) fn plan(args: &PlanArgs, app: &mut App) -> Outcome {
         .table(reservations(&planned.reservations)))
 }
 
-pub(super) fn change(args: &ChangeArgs, app: &mut App) -> Outcome {
+pub(super) fn change(args: &ChangeArgs, app: &mut App, out: &mut Out) -> Outcome {
     args.wish.check()?;
     let asked = KeyedRequest { key: args.key.clone(), request: args.wish.request() };
     let placed = placement_change(app.session()?, &asked)?;
     let now = app.session()?.now();
     let environment = &placed.state.environments[&args.wish.name];
-    let mut answer = Answer::ok()
-        .noun("environment", &super::environment_view(&placed.state, environment, now))
-        .recorded(recorded(&placed));
-    answer.changed = placed.committed.is_some();
-    answer.replayed = placed.reply == Reply::Replayed;
-    let Some(operation) = placed.operation() else {
+    let Some(operation) = placed.operation().cloned() else {
         let line = format!("{} is so already: no key was taken", args.wish.name);
-        return Ok(answer.name(args.wish.name.as_str()).line(line));
+        return Ok(Answer::ok()
+            .noun("environment", &super::environment_view(&placed.state, environment, now))
+            .name(args.wish.name.as_str())
+            .line(line));
     };
-    let answer = answer
-        .noun("operation", &operation_view(operation, now))
-        .name(operation.operation_id.as_str());
-    let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
-    Ok(if operation.course.is_over() {
-        answer
+    let (changed, replayed) = (placed.committed.is_some(), placed.reply == Reply::Replayed);
+    let after = followed(&operation, args, app, out)?;
+    let now = app.session()?.now();
+    let mut answer = if args.run || args.wait || after.course.is_over() {
+        ended(app, &after, now)
     } else {
-        let run = ["operation", "run", operation.operation_id.as_str()];
+        let answer = Answer::ok()
+            .noun("operation", &operation_view(&after, now))
+            .name(after.operation_id.as_str());
+        let answer = operation_lines(&after, now).into_iter().fold(answer, Answer::line);
+        let run = ["operation", "run", after.operation_id.as_str()];
         let words = app.problem_context().command(&run);
-        answer.line(format!("  next       {}", super::super::escape::shell_line(&words)))
-    })
+        answer.line(format!("  next       {}", shell_line(&words)))
+    };
+    let state = app.session()?.placement()?;
+    if let Some(environment) = state.environments.get(&args.wish.name) {
+        answer = answer.noun("environment", &super::environment_view(&state, environment, now));
+    }
+    answer.changed = changed || after != operation;
+    answer.replayed = replayed;
+    let is_recorded = answer.changed;
+    Ok(if is_recorded { answer.recorded(Recorded::Yes) } else { answer })
+}
+
+/// The operation after it was carried out or waited for, as far as that was asked.
+fn followed(
+    operation: &Operation,
+    args: &ChangeArgs,
+    app: &mut App,
+    out: &mut Out,
+) -> Result<Operation, Fault> {
+    let id = &operation.operation_id;
+    let mut after = operation.clone();
+    if args.run && !after.course.is_over() {
+        after = carry(id, false, app, out)?;
+    }
+    if args.wait && !after.course.is_over() {
+        super::super::install_signals()?;
+        let until = Deadline::after(args.timeout);
+        after = operation_wait(app.session()?, id, until, &mut |operation| {
+            out.progress(&format!("waiting for {id}: {}", super::phase_of(operation)));
+        })?;
+    }
+    Ok(after)
 }

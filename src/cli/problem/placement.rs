@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{HeldBy, Problem, ProblemContext};
 use crate::cli::exit::Exit;
-use crate::domain::id::{EnvironmentName, OperationId};
+use crate::domain::id::{EnvironmentName, OperationId, ProfileName, RelocatorName};
 use crate::domain::placement::operation::OperationLease;
 use crate::domain::placement::rejection::{Limit, PlacementRejection};
 use crate::domain::scale::rejection::Difference;
@@ -70,6 +70,39 @@ impl Problem {
             }
             _ => other(problem, rejection, context),
         }
+    }
+}
+
+impl Problem {
+    /// 24: this user has bound no command for a relocator on this host.
+    pub(in crate::cli) fn relocator_unbound(c: &ProblemContext, name: &RelocatorName) -> Self {
+        let what = format!("relocator {name} has no command on this host");
+        Self::new("relocator_not_bound", Exit::NotFound, what)
+            .applied(c)
+            .hint("run this where it is bound, or bind the command that reaches the same cells")
+            .run(c.command(&["relocator", "show", name.as_str()]))
+            .run(c.command(&["relocator", "bind", name.as_str(), "--", "COMMAND"]))
+    }
+
+    /// 20: a relocator could not be asked, and nothing was changed through it.
+    pub(in crate::cli) fn relocator_unavailable(
+        c: &ProblemContext,
+        name: &RelocatorName,
+        op: &str,
+        cause: &str,
+        stderr: &str,
+    ) -> Self {
+        let message = format!("relocator {name} could not {op}: {cause}");
+        let problem = Self::new("unavailable", Exit::Unavailable, message).applied(c);
+        let said = stderr.lines().rev().find(|line| !line.trim().is_empty());
+        let problem = match said {
+            Some(said) => problem.fact("stderr", said.to_owned()),
+            None => problem,
+        };
+        problem
+            .hint("find out why, then run this same line again")
+            .run(c.command(&["relocator", "show", name.as_str()]))
+            .again(c)
     }
 }
 
@@ -168,7 +201,7 @@ fn room(p: Problem, rejection: &PlacementRejection, c: &ProblemContext) -> Probl
             ]))
             .again(c),
         PlacementRejection::ProfileNotOffered { policy, offered, .. } => {
-            let offered: Vec<&str> = offered.iter().map(|profile| profile.as_str()).collect();
+            let offered: Vec<&str> = offered.iter().map(ProfileName::as_str).collect();
             p.fact("offered", offered.join(", "))
                 .hint("ask for one of these; the policy is shown by")
                 .run(c.command(&["capacity", "policy", "show", policy.as_str()]))

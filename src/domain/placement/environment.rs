@@ -194,7 +194,7 @@ impl Environment {
     /// back from a copy, because it begins with the incarnation.
     pub fn next_token(&self, incarnation: u64) -> Result<FenceToken, OutOfRange> {
         let number = self.leases.saturating_add(1);
-        let whole = incarnation.checked_mul(1 << LEASES_BITS).unwrap_or(u64::MAX);
+        let whole = incarnation.saturating_mul(1 << LEASES_BITS);
         if number >= 1 << LEASES_BITS {
             return FenceToken::new(u64::MAX);
         }

@@ -9,7 +9,6 @@ use super::super::request::{LocationWish, StandbyWish};
 use super::room::Asks;
 use super::{Decided, Draft, not_found, unchanged};
 use crate::domain::id::EnvironmentRevision;
-use crate::domain::scale::policy::PolicyAction;
 
 pub(super) fn adopt(draft: &Draft<'_>, ask: &AdoptEnvironment) -> Decided {
     let (state, name) = (draft.state, &ask.environment);
@@ -68,7 +67,7 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &AdoptEnvironment) -> Decided {
     let had = before.map_or(&[][..], |before| &before.reservations);
     let asks = Asks { state, policy, environment: name, now: draft.now };
     asks.admit(had, &reservations)?;
-    let decision = draft.may(PolicyAction::Register, &format!("environment {name}"))?;
+    let decision = draft.may_register(&format!("environment {name}"))?;
     let revision = EnvironmentRevision::new(actual_revision(before).saturating_add(1))
         .map_err(|error| PlacementRejection::Contradiction(error.to_string()))?;
 

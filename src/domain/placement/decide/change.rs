@@ -15,7 +15,6 @@ use super::{Decided, Decision, Draft, not_found, unchanged};
 use crate::domain::id::{EnvironmentRevision, OperationId, PlacementEpoch, ProfileName};
 use crate::domain::placement::capacity::Axis;
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::policy::PolicyAction;
 use crate::domain::time::Timestamp;
 
 /// What a change would do.
@@ -53,14 +52,14 @@ pub(super) fn change(draft: &Draft<'_>, change: &Change) -> Decided {
     if planned.is_there {
         return Ok(unchanged(None));
     }
-    let subject = format!("environment {}", request.environment);
-    let decision = draft.may(PolicyAction::Relocate, &subject)?;
+    let environment = environment_of(draft.state, request)?;
+    let decision = draft.may_relocate(environment, Some(&planned.to))?;
 
     let revision = EnvironmentRevision::new(request.expected_revision.saturating_add(1))
         .map_err(|error| PlacementRejection::Contradiction(error.to_string()))?;
 
     let Planned { kind, desired, from, to, standby_before, snapshot, steps, .. } = planned;
-    let before = &environment_of(draft.state, request)?.desired;
+    let before = &environment.desired;
     let operation = Operation {
         operation_id: change.operation_id.clone(),
         environment: request.environment.clone(),
@@ -208,7 +207,8 @@ pub fn planned(
         ..Point::default()
     };
     let reservations_after = moving.reservations(state, after);
-    let steps = steps(is_moved, snapshot.is_some(), is_dropped, standby_before.is_some());
+    let is_replaced = standby_before.is_some();
+    let steps = steps(is_moved, (snapshot.is_some(), is_dropped), is_replaced);
     Ok(Planned {
         kind,
         desired,
@@ -280,10 +280,11 @@ fn moved(to: Effective, operation_id: &OperationId) -> Result<Effective, Placeme
     let full = || PlacementRejection::Contradiction("there is no epoch left".to_owned());
     let epoch: PlacementEpoch = to.epoch.next().ok_or_else(full)?;
     let generation = Generation { epoch, operation: operation_id.clone() };
-    Ok(Effective { epoch, generation, ..to })
+    Ok(Effective { generation, epoch, ..to })
 }
 
-fn steps(is_moved: bool, is_made: bool, is_dropped: bool, is_replaced: bool) -> Vec<Step> {
+/// The steps of a change; a recovery copy is made, or dropped.
+fn steps(is_moved: bool, (is_made, is_dropped): (bool, bool), is_replaced: bool) -> Vec<Step> {
     use Step::{
         Commit, CommitStandby, Drain, Fence, Inventory, Retire, RetireStandby, Route, Snapshot,
         Transfer, Verify,

@@ -3,7 +3,7 @@
 use super::super::event::PlacementBody;
 use super::super::operation::{Course, Operation, OperationLease};
 use super::super::rejection::PlacementRejection;
-use super::{Decided, Decision, Draft, not_found, unchanged};
+use super::{Decided, Decision, Draft, unchanged};
 use crate::domain::id::{FenceToken, LeaseInstanceId, OperationId};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::lease::{Holder, LEASE_TTL_MAX, LEASE_TTL_MIN};
@@ -62,10 +62,8 @@ pub(super) fn acquire(draft: &Draft<'_>, id: &OperationId, asked: &Asked<'_>) ->
         let (operation_id, lease) = (id.clone(), Box::new(lease.clone()));
         return Err(PlacementRejection::OperationHeld { operation_id, lease });
     }
-    let environment = draft.state.environments.get(&operation.environment);
-    let environment =
-        environment.ok_or_else(|| not_found("environment", &operation.environment))?;
-    let token = environment
+    let token = draft
+        .environment_of(operation)?
         .next_token(draft.context.incarnation)
         .map_err(|error| PlacementRejection::Contradiction(error.to_string()))?;
 

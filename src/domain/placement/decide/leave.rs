@@ -6,7 +6,6 @@ use super::super::rejection::PlacementRejection;
 use super::reserved::{Moving, Point};
 use super::{Decided, Draft, unchanged};
 use crate::domain::id::OperationId;
-use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::result::Detail;
 
 fn refuse_over(operation: &Operation) -> Result<(), PlacementRejection> {
@@ -36,7 +35,7 @@ pub(super) fn retry(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> Dec
         return Ok(unchanged(Some(id.clone())));
     }
 
-    let decision = draft.may(PolicyAction::Relocate, &format!("operation {id}"))?;
+    let decision = draft.may_relocate(draft.environment_of(operation)?, None)?;
 
     let (operation_id, reason) = (id.clone(), reason.clone());
     Ok(draft.done(vec![PlacementBody::OperationRetried { operation_id, reason, decision }]))
@@ -55,7 +54,7 @@ pub(super) fn abandon(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> D
         let (operation_id, epoch) = (id.clone(), operation.to.epoch.get());
         return Err(PlacementRejection::OnlyForward { operation_id, epoch });
     };
-    let decision = draft.may(PolicyAction::Relocate, &format!("operation {id}"))?;
+    let decision = draft.may_relocate(draft.environment_of(operation)?, None)?;
 
     let (operation_id, reason) = (id.clone(), reason.clone());
     let mut bodies = vec![PlacementBody::OperationAbandoned { operation_id, reason, decision }];

@@ -17,6 +17,7 @@ pub use change::{Planned, planned};
 pub use room::{Fit, fits};
 
 use super::command::{Command, Context};
+use super::environment::{Effective, Environment};
 use super::event::{PlacementBody, PlacementEvent};
 use super::operation::Operation;
 use super::rejection::PlacementRejection;
@@ -24,7 +25,9 @@ use super::state::PlacementState;
 use crate::domain::id::{FenceToken, OperationId};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::event::Stamped;
-use crate::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::{
+    MoveTo, PolicyAction, PolicyAnswer, PolicyQuery, PolicyResource,
+};
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::time::Timestamp;
 
@@ -102,17 +105,57 @@ impl Draft<'_> {
         Decision { events, reply: Reply::Done, operation_id }
     }
 
-    /// Asks policy about a change of the placement.
-    fn may(&self, action: PolicyAction, subject: &str) -> Result<PolicyAnswer, PlacementRejection> {
+    /// Whether somebody may change what is registered.
+    fn may_register(&self, subject: &str) -> Result<PolicyAnswer, PlacementRejection> {
         let resource = PolicyResource::Ledger { id: self.context.ledger_id.to_string() };
+        self.ask(PolicyAction::Register, resource, subject.to_owned())
+    }
+
+    /// Whether somebody may change where an environment lives.
+    fn may_relocate(
+        &self,
+        environment: &Environment,
+        to: Option<&Effective>,
+    ) -> Result<PolicyAnswer, PlacementRejection> {
+        let it = &environment.effective;
+        let resource = PolicyResource::Environment {
+            name: environment.name.clone(),
+            policy: environment.policy.to_string(),
+            cell: it.cell.to_string(),
+            location: it.location.to_string(),
+            profile: it.profile.to_string(),
+            to: to.map(|to| {
+                Box::new(MoveTo {
+                    cell: to.cell.to_string(),
+                    location: to.location.to_string(),
+                    profile: to.profile.to_string(),
+                })
+            }),
+        };
+        let subject = format!("environment {}", environment.name);
+        self.ask(PolicyAction::Relocate, resource, subject)
+    }
+
+    fn ask(
+        &self,
+        action: PolicyAction,
+        resource: PolicyResource,
+        subject: String,
+    ) -> Result<PolicyAnswer, PlacementRejection> {
         let by = self.context.by;
         let query = PolicyQuery::of(by, action, resource, WishSource::Cli, self.now);
         let answer = self.context.policy.answer(&query);
         if answer.allowed {
             return Ok(answer);
         }
-        let (actor, subject) = (query.actor, subject.to_owned());
+        let actor = query.actor;
         Err(PlacementRejection::Denied { actor, subject, answer: Box::new(answer) })
+    }
+
+    /// The environment of an operation.
+    fn environment_of(&self, operation: &Operation) -> Result<&Environment, PlacementRejection> {
+        let found = self.state.environments.get(&operation.environment);
+        found.ok_or_else(|| not_found("environment", &operation.environment))
     }
 
     /// An operation that is there.

@@ -10,7 +10,6 @@ use crate::domain::placement::registry::{
 };
 use crate::domain::placement::rejection::PlacementRejection;
 use crate::domain::scale::intent::Reason;
-use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::service::CLOCK_SKEW_MAX;
 use crate::domain::time::Timestamp;
 
@@ -55,7 +54,7 @@ pub(super) fn location(draft: &Draft<'_>, put: &Put<PlaceLocation>) -> Decided {
     let revision = next_revision(("location", name), put.expected, revision, is_same)?;
     let Some(revision) = revision else { return Ok(unchanged(None)) };
 
-    let decision = draft.may(PolicyAction::Register, name.as_str())?;
+    let decision = draft.may_register(name.as_str())?;
 
     let location = PlaceLocation { revision, ..put.setting.clone() };
     Ok(draft.done(vec![PlacementBody::LocationPut { location, decision }]))
@@ -84,7 +83,7 @@ pub(super) fn cell(draft: &Draft<'_>, put: &Put<Cell>) -> Decided {
     let next = next_revision(("cell", name), put.expected, known, before == Some(&asked))?;
     let Some(revision) = next else { return Ok(unchanged(None)) };
 
-    let decision = draft.may(PolicyAction::Register, name.as_str())?;
+    let decision = draft.may_register(name.as_str())?;
 
     let cell = Cell { revision, ..asked };
     Ok(draft.done(vec![PlacementBody::CellPut { cell, decision }]))
@@ -102,7 +101,7 @@ pub(super) fn cordon(draft: &Draft<'_>, cell: &CellName, reason: Option<&Reason>
         return Ok(unchanged(None));
     }
 
-    let decision = draft.may(PolicyAction::Register, cell.as_str())?;
+    let decision = draft.may_register(cell.as_str())?;
     let revision = before.revision.next().ok_or_else(|| full("cell"))?;
 
     let cordon = reason.map(|reason| Cordon {
@@ -147,7 +146,7 @@ pub(super) fn profile(draft: &Draft<'_>, profile: &Profile) -> Decided {
         };
     }
 
-    let decision = draft.may(PolicyAction::Register, profile.name.as_str())?;
+    let decision = draft.may_register(profile.name.as_str())?;
 
     let profile = profile.clone();
     Ok(draft.done(vec![PlacementBody::ProfileRegistered { profile, decision }]))
@@ -189,7 +188,7 @@ pub(super) fn policy(draft: &Draft<'_>, put: &Put<PlacementPolicy>) -> Decided {
     let next = next_revision(("placement policy", name), put.expected, known, is_same)?;
     let Some(revision) = next else { return Ok(unchanged(None)) };
 
-    let decision = draft.may(PolicyAction::Register, name.as_str())?;
+    let decision = draft.may_register(name.as_str())?;
 
     let policy = PlacementPolicy { revision, ..asked };
     Ok(draft.done(vec![PlacementBody::PlacementPolicyPut { policy, decision }]))
@@ -204,7 +203,7 @@ pub(super) fn pool(draft: &Draft<'_>, put: &Put<ReplicaPool>) -> Decided {
     let revision = next_revision(("pool", name), put.expected, revision, is_same)?;
     let Some(revision) = revision else { return Ok(unchanged(None)) };
 
-    let decision = draft.may(PolicyAction::Register, name.as_str())?;
+    let decision = draft.may_register(name.as_str())?;
 
     let pool = ReplicaPool { revision, ..put.setting.clone() };
     Ok(draft.done(vec![PlacementBody::PoolPut { pool, decision }]))
@@ -229,7 +228,7 @@ pub(super) fn usage(draft: &Draft<'_>, usage: &Usage) -> Decided {
         }
     }
 
-    let decision = draft.may(PolicyAction::Register, usage.environment.as_str())?;
+    let decision = draft.may_register(usage.environment.as_str())?;
 
     let usage = usage.clone();
     Ok(draft.done(vec![PlacementBody::UsageRecorded { usage, decision }]))
@@ -240,7 +239,7 @@ pub(super) fn relocator(draft: &Draft<'_>, relocator: &RegisteredRelocator) -> D
         return Ok(unchanged(None));
     }
 
-    let decision = draft.may(PolicyAction::Register, relocator.name.as_str())?;
+    let decision = draft.may_register(relocator.name.as_str())?;
 
     let relocator = relocator.clone();
     Ok(draft.done(vec![PlacementBody::RelocatorRegistered { relocator, decision }]))

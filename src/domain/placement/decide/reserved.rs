@@ -12,6 +12,7 @@ use crate::domain::id::{CellName, ProfileName};
 
 /// How far a change is, as far as its reservations go.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one step behind it, or not")]
 pub(super) struct Point {
     pub(super) is_committed: bool,
     pub(super) is_retired: bool,
