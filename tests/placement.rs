@@ -2,6 +2,7 @@
 
 mod golden;
 mod operations;
+mod program;
 mod registry;
 mod rows;
 mod walk;

@@ -237,6 +237,25 @@ impl ReadTxn<'_> {
     }
 }
 
+impl ReadTxn<'_> {
+    /// One environment with the change of it that is not over.
+    pub fn environment_at_work(
+        &self,
+        name: &EnvironmentName,
+    ) -> Result<Option<(Environment, Option<Operation>)>, LedgerError> {
+        let Some(environment) = self.environment(name)? else { return Ok(None) };
+        let Some(id) = &environment.operation else { return Ok(Some((environment, None))) };
+        let mut state = PlacementState::default();
+        let values = [Value::Text("operation"), Value::Text(id.as_str())];
+        self.engine().each(sql::READ_PLACED, &values, &mut |row| {
+            Found::of(row)?.put_into(&mut state, self.path())?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        let operation = state.operations.remove(id);
+        Ok(Some((environment, operation)))
+    }
+}
+
 /// Every row that a state must have.
 pub(super) fn rows_of(state: &PlacementState) -> Vec<Placed> {
     fn all<K: ToString, T: serde::Serialize>(

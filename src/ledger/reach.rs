@@ -127,7 +127,7 @@ impl Reach {
     pub(super) fn locks(&self) -> Vec<Lock> {
         let lock =
             |stream: &Stream, alone| Lock { rank: rank(stream), name: stream.to_string(), alone };
-        let settings = [Stream::Registry, Stream::Policy];
+        let settings = [Stream::Registry, Stream::Policy, Stream::Placement];
         let shared = settings.iter().filter(|stream| self.reads_settings && !self.holds(stream));
         let mut locks: Vec<Lock> = shared.map(|stream| lock(stream, false)).collect();
         locks.extend(self.alone.iter().map(|stream| lock(stream, true)));
@@ -180,23 +180,48 @@ mod tests {
     #[test]
     fn locks_are_taken_in_one_order() {
         let (a, b): (ServiceName, ServiceName) = ("a".parse().unwrap(), "b".parse().unwrap());
-        let both = ["registry shared", "policy shared", "service:a alone", "service:b alone"];
+        let both = [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "service:a alone",
+            "service:b alone",
+        ];
         assert_eq!(shown(&Reach::services([&b, &a])), both);
-        assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared"]);
-        assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone"]);
+        assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared", "placement shared"]);
+        assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone", "placement shared"]);
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
         let placed = ["registry shared", "policy shared", "placement alone"];
         assert_eq!(shown(&Reach::placement()), placed);
-        let counting = ["registry shared", "policy shared", "changes alone", "service:a alone"];
+        let counting = [
+            "registry shared",
+            "policy shared",
+            "changes alone",
+            "placement shared",
+            "service:a alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).counting()), counting);
         let (first, second): (ExecutionKey, ExecutionKey) =
             ("k1".parse().unwrap(), "k2".parse().unwrap());
-        let pooled = ["registry shared", "policy shared", "pool:gateway alone", "service:a alone"];
+        let pooled = [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "pool:gateway alone",
+            "service:a alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).pooled()), pooled);
         let keyed =
-            ["registry shared", "policy shared", "service:a alone", "key:k1 alone", "key:k2 alone"];
+            [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "service:a alone",
+            "key:k1 alone",
+            "key:k2 alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).about([&second, &first])), keyed);
-        let registers = ["registry alone", "policy shared", "service:a alone"];
+        let registers = ["registry alone", "policy shared", "placement shared", "service:a alone"];
         assert_eq!(shown(&Reach::registration(&a)), registers);
         let everything = ["registry alone", "policy alone", "refusals alone"];
         assert_eq!(shown(&Reach::everything()), everything);

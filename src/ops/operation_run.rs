@@ -8,6 +8,7 @@ use super::ids::mint;
 use super::placing::{Placed, not_found};
 use super::relocating::{call_guarded, end_left, is_gone};
 use super::session::Session;
+use super::sight::in_flight_of;
 use super::wait::{pause, refuse_after_signal};
 use crate::actuator::calls::{self, PreparedCall};
 use crate::actuator::host::Deadline;
@@ -172,14 +173,17 @@ impl Worker<'_> {
         let order = operation.order(step).ok_or_else(|| OpError::Internal {
             what: format!("operation {} has no order for {}", self.id, step.as_str()),
         })?;
-        let in_flight = session.in_flight_in(&operation.environment)?;
-        let start = Command::StartStep {
-            operation_id: self.id.clone(),
-            token: self.token(),
-            call_id: call_id.clone(),
-            in_flight,
-        };
-        let started = match self.transition(session, start) {
+        let now = session.now();
+        let started = session.place(std::slice::from_ref(&self.id), None, |_, txn| {
+            Ok(Command::StartStep {
+                operation_id: self.id.clone(),
+                token: self.token(),
+                call_id: call_id.clone(),
+                // Under the locks: once the drain is recorded nothing of its services starts.
+                in_flight: in_flight_of(txn, &operation.environment, now)?,
+            })
+        });
+        let started = match started {
             Ok(started) => started,
             Err(error) => {
                 drop(prepared);

@@ -7,7 +7,7 @@ use super::error::OpError;
 use super::ids::mint;
 use super::placing::{Placed, not_found};
 use super::session::Session;
-use super::sight::sighting_of;
+use super::sight::{in_flight_of, sighting_of};
 use crate::domain::placement::command::{Change, Command, Sighting};
 use crate::domain::placement::decide::{Planned, planned};
 use crate::domain::placement::rejection::PlacementRejection;
@@ -57,7 +57,11 @@ pub fn placement_plan(session: &mut Session, asked: &KeyedRequest) -> Result<Pla
 pub fn placement_change(session: &mut Session, asked: &KeyedRequest) -> Result<Placed, OpError> {
     let state = session.ledger.read()?.placement(&[], Some(&asked.key))?;
     let sighting = looked_at(session, &state, asked)?;
-    let in_flight = session.in_flight_in(&asked.request.environment)?;
-    let change = change_of(asked, sighting, in_flight)?;
-    session.place(&[], Some(&asked.key), |_, _| Ok(Command::Change(Box::new(change))))
+    let mut change = change_of(asked, sighting, Vec::new())?;
+    let now = session.now();
+    session.place(&[], Some(&asked.key), |_, txn| {
+        // Under the locks: nothing of its services starts before this is decided.
+        change.in_flight = in_flight_of(txn, &change.asked.request.environment, now)?;
+        Ok(Command::Change(Box::new(change)))
+    })
 }

@@ -11,6 +11,7 @@ use super::ids::mint;
 use super::lock_wait::LockWait;
 use super::policy_cache::PolicyCache;
 use super::tally::Tally;
+use super::transition::placed_in;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
 use crate::domain::scale::command::Context;
 use crate::domain::scale::event::{Event, EventBody};
@@ -257,12 +258,14 @@ impl Session {
             Some(service) => Some(self.ledger.read()?.recent_changes(&service, own, counted, now)?),
             None => None,
         };
+        let placed = placed_in(&self.ledger.read()?, &state.head)?;
         Ok(use_it(&Context {
             by: &self.by,
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
             policy: self.policy.gate(),
             recent,
+            placed,
         }))
     }
 

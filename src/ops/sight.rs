@@ -11,6 +11,10 @@ use crate::domain::placement::command::Sighting;
 use crate::domain::placement::environment::Environment;
 use crate::domain::placement::protocol::{Call, Order, Receipt, Reply, Request};
 use crate::domain::placement::state::PlacementState;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::state::ServiceHead;
+use crate::domain::time::Timestamp;
+use crate::ledger::ReadTxn;
 
 /// What the environment's relocator says of the copy that serves. A host that cannot ask is no
 /// error: nobody knows then.
@@ -47,11 +51,38 @@ pub(super) fn sighting_of(
 }
 
 impl Session {
-    /// The services of an environment of which something is in flight.
+    /// The services of an environment of which something is in flight. Asked right before the write
+    /// that rests on it, and again under its locks by whoever starts a wish: a service starts nothing
+    /// once the drain is recorded.
     pub(super) fn in_flight_in(
         &mut self,
-        _environment: &EnvironmentName,
+        environment: &EnvironmentName,
     ) -> Result<Vec<ServiceName>, OpError> {
-        Ok(Vec::new())
+        let now = self.now();
+        let read = self.ledger.read()?;
+        in_flight_of(&read, environment, now)
     }
+}
+
+/// The same by what a transaction sees.
+pub(super) fn in_flight_of(
+    read: &ReadTxn<'_>,
+    environment: &EnvironmentName,
+    now: Timestamp,
+) -> Result<Vec<ServiceName>, OpError> {
+    let is_part = |head: &ServiceHead| {
+        head.registration.as_ref().and_then(|it| it.environment.as_ref()) == Some(environment)
+    };
+    let mut found = Vec::new();
+    for (service, head) in read.service_heads()? {
+        if !is_part(&head) {
+            continue;
+        }
+        let state = read.service_state(&service, &[])?;
+        let in_flight = |it: &Execution| it.is_live() && it.is_in_flight(now);
+        if state.executions.values().any(in_flight) {
+            found.push(service);
+        }
+    }
+    Ok(found)
 }
