@@ -63,7 +63,10 @@ complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "autoscale" -d 'On
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "reconcile" -d 'One pass: carry out what was accepted, confirm it, find out what was lost'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "gateway" -d 'Speak the gateway\'s scale contract: observe, apply, finalize, import'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "serve" -d 'Serve the gateway\'s scale contract over HTTP'
-complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "relocator" -d 'Who moves environments between cells: run'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "capacity" -d 'What there is to place into: location, cell, profile, policy, pool, usage, fit'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "placement" -d 'Which cell an environment lives in: adopt, plan, change, show, list, locations'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "operation" -d 'Changes of a placement, step by step: show, list, run, wait, retry, abandon'
+complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "relocator" -d 'Who moves environments between cells: put, bind, list, show, run'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "recovery" -d 'Read a recovery package back, and make a copy of it, with no ledger at hand'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "verify" -d 'Walk every chain, fold every event, compare every projection'
 complete -c scalectl -n "__fish_scalectl_needs_command" -f -a "backup" -d 'Copy the ledger while it is in use, and hold the copy against its events'
@@ -1092,16 +1095,329 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l actor -d 'Wh
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
 ndjson\t'One JSON document a line'
 name\t'Names only'"
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from run" -f -a "run" -d 'Be a bundled relocator: reads one request from stdin, writes one answer to stdout'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "location" -d 'Where cells are: put, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "cell" -d 'Places with capacity of their own: put, cordon, uncordon, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "profile" -d 'How much an environment is promised, and may take at most: put, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "policy" -d 'Which profiles and cells an environment may have, and what it may cost: put, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "pool" -d 'How many replicas several services may have together: put, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "usage" -d 'What environments were measured to take: put, show, list'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and not __fish_seen_subcommand_from location cell profile policy pool usage fit" -f -a "fit" -d 'Show what would fit where, and what limits it'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -f -a "put" -d 'Make a location, or change what is named'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -f -a "show" -d 'Show one location and its cells'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from location" -f -a "list" -d 'List the locations'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -f -a "put" -d 'Make or measure a cell, or change what is named'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -f -a "cordon" -d 'Let nobody else into a cell; who is there stays'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -f -a "uncordon" -d 'Let environments into a cell again'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -f -a "show" -d 'Show one cell: what it has, what is reserved and for whom'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from cell" -f -a "list" -d 'List the cells with what is free'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -f -a "put" -d 'Register a profile; it is never changed'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -f -a "show" -d 'Show one profile'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from profile" -f -a "list" -d 'List the profiles'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -f -a "put" -d 'Make a placement policy, or change what is named'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -f -a "show" -d 'Show one placement policy'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from policy" -f -a "list" -d 'List the placement policies'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -f -a "put" -d 'Make a pool, or change what is named'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -f -a "show" -d 'Show one pool'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from pool" -f -a "list" -d 'List the pools'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -f -a "put" -d 'Record what an environment was measured to take'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -f -a "show" -d 'Show what one environment takes'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from usage" -f -a "list" -d 'List what every environment takes'
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l profile -d 'Only this profile' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l policy -d 'Only what this policy offers, in the cells that it lets in' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand capacity; and __fish_seen_subcommand_from fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "adopt" -d 'Know an environment that is there, as it is; nothing is moved'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "plan" -d 'Show what a change would do, and write nothing'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "change" -d 'Change where an environment lives, how much it has, or its recovery copy'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "show" -d 'Show one environment: what is wished, what is, and what is under way'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "list" -d 'List the environments'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and not __fish_seen_subcommand_from adopt plan change show list locations" -f -a "locations" -d 'List the locations and cells that an environment may have; what is asked at a change is the policy as it is then'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l policy -d 'The placement policy that it is under' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l cell -d 'The cell that it serves in' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l generation -d 'The copy that serves there, such as 1-first' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l profile -d 'What it is promised there' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l relocator -d 'Who moves its copies; none where nobody does' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l runtime-mode -d 'Whether it may sleep: on-demand or always-on' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l expect-revision -d 'The revision that it must have; 0 where it must not be known' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from adopt" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l expect-revision -d 'The revision of the environment that this is wished after; placement show tells it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l policy-revision -d 'The revision of its placement policy that this is wished against; placement show tells it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l profile -d 'Another profile' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l location -d 'Another location, or auto for a cell that is eligible; the one that it is in, while it is' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l cell -d 'Exactly this cell' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l standby -d 'The location of its recovery copy, or none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l runtime-mode -d 'Whether it may sleep: on-demand or always-on' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l refresh-standby -d 'Make its recovery copy anew where it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l expect-revision -d 'The revision of the environment that this is wished after; placement show tells it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l policy-revision -d 'The revision of its placement policy that this is wished against; placement show tells it' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l profile -d 'Another profile' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l location -d 'Another location, or auto for a cell that is eligible; the one that it is in, while it is' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l cell -d 'Exactly this cell' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l standby -d 'The location of its recovery copy, or none' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l runtime-mode -d 'Whether it may sleep: on-demand or always-on' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l key -d 'The key of this change: the same line again under it is the same change' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l timeout -d 'How long to wait' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l refresh-standby -d 'Make its recovery copy anew where it is'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l run -d 'Carry it out on this host, too'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -l wait -d 'Wait until it is over; giving up the wait ends nothing'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from change" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from locations" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "show" -d 'Show one operation: its steps, its receipts, and what comes next'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "list" -d 'List the operations that are not over'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "run" -d 'Carry an operation out on this host, as far as it goes'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "wait" -d 'Wait until an operation is over; giving up the wait ends nothing'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "retry" -d 'Let an operation that is stuck be tried again'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and not __fish_seen_subcommand_from show list run wait retry abandon" -f -a "abandon" -d 'Give an operation up: what was done of it is undone'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -l all -d 'Those that are over, too'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -l supersede -d 'Take it from whoever carries it out now'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -l timeout -d 'How long to wait' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from retry" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -l reason -d 'Why [env: SCALECTL_REASON]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand operation; and __fish_seen_subcommand_from abandon" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -f -a "put" -d 'Register a relocator and bind its command on this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -f -a "bind" -d 'Bind a registered relocator to a command of this host'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -f -a "list" -d 'List the registered relocators'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -f -a "show" -d 'Show one relocator'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and not __fish_seen_subcommand_from put bind list show run" -f -a "run" -d 'Be a bundled relocator: reads one request from stdin, writes one answer to stdout'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -l timeout -d 'How long one call may take, up to 1d [default: 1h]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
+json\t'One JSON document'
+ndjson\t'One JSON document a line'
+name\t'Names only'"
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -l actor -d 'Who you say you are; a claim [env: SCALECTL_ACTOR; default: the OS user]' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -l ref -d 'What varies between runs of the same wish: a commit, a ticket. Never compared' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -l lock-timeout -d 'How long to wait for another writer of the ledger, up to 24h' -r
+complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r
 complete -c scalectl -n "__fish_scalectl_using_subcommand relocator; and __fish_seen_subcommand_from run" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'

@@ -175,6 +175,8 @@ fn a_ledger_of_the_first_release_is_observed_and_stays_sound() {
     let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v1.db");
     let ledger = world.write("v1.db", std::fs::read(fixture).unwrap());
     world.set("SCALECTL_LEDGER", ledger.to_str().unwrap());
+    world.run("observe web@latest").exits(21).says("scalectl ledger migrate");
+    world.run("ledger migrate").exits(0);
     assert_eq!(observed(&world, "web"), (5, "2".to_owned()), "one was withdrawn, and counts");
     assert_eq!(observed(&world, "api"), (5, "1".to_owned()));
     world.run("intent withdraw k-2 --supersede --reason on").exits(0);

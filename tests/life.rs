@@ -226,7 +226,7 @@ fn tables_are_brought_up_only_on_purpose() {
     world.set("SCALECTL_TEST_SCHEMA", "1");
     world.run("status").exits(21).says("scalectl ledger migrate");
     let ran = world.json("ledger migrate").exits(0);
-    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (1.into(), 2.into()));
+    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (2.into(), 3.into()));
     assert_eq!(world.json("ledger migrate").exits(0).at("/changed"), false);
     world.run("verify").exits(0);
     world.run("scale web=2 --reason on --key k1").exits(0);
@@ -248,16 +248,28 @@ fn world_with_first_release() -> World {
 #[test]
 fn a_ledger_of_the_first_release_is_brought_up_and_keeps_its_history() {
     let mut world = world_with_first_release();
+    world.run("log").exits(21).says("scalectl ledger migrate");
+    let ran = world.json("ledger migrate").exits(0);
+    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (1.into(), 2.into()));
     let (log, heads) = (world.json("log --limit 1000"), world.json("verify").exits(0).at("/heads"));
     assert!(heads.as_array().unwrap().len() > 1, "{heads}");
+    // What is new is there, and takes what is new.
+    world.run("capacity location put eu").exits(0);
+    let heads_after = world.json("verify").exits(0).at("/heads");
+    assert_eq!(heads_after.as_array().unwrap().len(), heads.as_array().unwrap().len() + 1);
     world.set("SCALECTL_TEST_SCHEMA", "1");
     for line in ["status", "verify", "clock accept --all --reason x"] {
         world.run(line).exits(21).says("scalectl ledger migrate");
     }
     let ran = world.json("ledger migrate").exits(0);
-    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (1.into(), 2.into()));
-    assert_eq!(world.json("verify").exits(0).at("/heads"), heads);
-    assert_eq!(world.json("log --limit 1000").at("/events"), log.at("/events"));
+    assert_eq!((ran.at("/migrated/from"), ran.at("/migrated/to")), (2.into(), 3.into()));
+    assert_eq!(world.json("verify").exits(0).at("/heads"), heads_after);
+    let events = world.json("log --limit 1000").at("/events");
+    let before = log.at("/events");
+    assert_eq!(
+        events.as_array().unwrap()[..before.as_array().unwrap().len()],
+        before.as_array().unwrap()[..]
+    );
     // And it is written to, above its history.
     world.run("intent withdraw k-2 --supersede --reason on").exits(0);
     let kept = world.write("heads.json", serde_json::to_string(&heads).unwrap());

@@ -30,6 +30,7 @@ mod oracle;
 mod outcomes;
 mod people;
 mod placement_rules;
+mod placement;
 mod policy;
 mod postgres;
 mod races;

@@ -36,7 +36,7 @@ const SQL_OF_THE_FENCE: [&str; 2] =
     ["src/adapters/relocator/database.rs", "src/adapters/relocator/fence.rs"];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 33] = [
+const SHARED_STEPS: [&str; 36] = [
     "breaking",
     "administer",
     "ask",
@@ -54,14 +54,17 @@ const SHARED_STEPS: [&str; 33] = [
     "mod",
     "notify",
     "outwait",
+    "placing",
     "policy_cache",
     "read",
     "recover",
+    "relocating",
     "report",
     "resume",
     "scale",
     "seal",
     "session",
+    "sight",
     "signals",
     "signing",
     "ssh_keygen",
@@ -117,7 +120,7 @@ const HOMES: [(&str, &[&str]); 29] = [
 ];
 
 /// Released migrations are never edited.
-const MIGRATIONS: [(&str, &str); 2] = [
+const MIGRATIONS: [(&str, &str); 4] = [
     (
         "sqlite/migrations/0001.sql",
         "56e33dee4734e751d4549bee3232c5242aea9cf8cf3a1b1cdca4ce56cbd74f8c",
@@ -125,6 +128,14 @@ const MIGRATIONS: [(&str, &str); 2] = [
     (
         "postgres/migrations/0001.sql",
         "c8710a95920c5d681a5c61ad4525d409552b1e6829727f7a2e9a315aed763283",
+    ),
+    (
+        "sqlite/migrations/0002.sql",
+        "bb050deacdc8a908c46918f43f4d040779d6310924e38609ac4a4f4b21466c0a",
+    ),
+    (
+        "postgres/migrations/0002.sql",
+        "a40968a63106d079dadb132c8971aa724c18f3fdbf094cd29ca6ce3ea5eb4244",
     ),
 ];
 

@@ -13,6 +13,7 @@ pub(super) struct Drain<P> {
     kept: Vec<u8>,
     kept_bytes_max: usize,
     dropped: u64,
+    told: usize,
 }
 
 impl<P: AsFd> Drain<P> {
@@ -20,7 +21,7 @@ impl<P: AsFd> Drain<P> {
         if let Some(pipe) = &pipe {
             ioctl_fionbio(pipe, true)?;
         }
-        Ok(Self { pipe, kept: Vec::new(), kept_bytes_max, dropped: 0 })
+        Ok(Self { pipe, kept: Vec::new(), kept_bytes_max, dropped: 0, told: 0 })
     }
 
     /// The pipe, while somebody may still write to it.
@@ -47,6 +48,12 @@ impl<P: AsFd> Drain<P> {
         let room = self.kept_bytes_max.saturating_sub(self.kept.len()).min(bytes.len());
         self.kept.extend_from_slice(&bytes[..room]);
         self.dropped = self.dropped.saturating_add((bytes.len() - room) as u64);
+    }
+
+    /// What was kept since the last time that this was asked.
+    pub(super) fn news(&mut self) -> &[u8] {
+        let from = std::mem::replace(&mut self.told, self.kept.len());
+        &self.kept[from..]
     }
 
     /// The bytes that were kept and the number of those that were not.

@@ -80,6 +80,8 @@ pub trait Watch {
     fn tick(&mut self) -> Tick;
     /// How long until the next tick is due: zero for now, none for never. A tick must move it on.
     fn next_tick(&self) -> Option<Duration>;
+    /// Called with what the child has written to stderr since the last time.
+    fn heard(&mut self, _stderr: &[u8]) {}
 }
 
 /// Whether a call goes on.

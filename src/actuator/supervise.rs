@@ -81,7 +81,9 @@ pub(super) fn supervise(
         {
             break false;
         }
-        if call.wait(watch) {
+        let is_dead = call.wait(watch);
+        call.tell(watch);
+        if is_dead {
             break true;
         }
     };
@@ -89,6 +91,7 @@ pub(super) fn supervise(
         // The leader is a zombie until it is reaped, so its group id cannot be another's.
         call.kill_group();
         call.drain(limits.drain_grace);
+        call.tell(watch);
     }
     let Call { stdout, stderr, reason, feed, .. } = call;
     drop(feed);
@@ -239,6 +242,14 @@ impl Call<'_> {
         self.stdout.pull();
         self.stderr.pull();
         dead
+    }
+
+    /// Hands over what was written for people.
+    fn tell(&mut self, watch: &mut dyn Watch) {
+        let news = self.stderr.news();
+        if !news.is_empty() {
+            watch.heard(news);
+        }
     }
 
     fn wait_max(&self, watch: &dyn Watch) -> Duration {

@@ -261,7 +261,9 @@ impl From<Class> for Exit {
             Class::ExternalOwner => Self::ExternalOwner,
             Class::Diverged => Self::Diverged,
             Class::NotFound => Self::NotFound,
+            Class::Capacity => Self::Capacity,
             Class::FactUnknown => Self::FactUnknown,
+            Class::Attention => Self::Attention,
         }
     }
 }

@@ -16,10 +16,12 @@ use crate::domain::id::{CommandId, ServiceName};
 use crate::ledger::{EventFilter, Order, Sought, StoredEvent, Stream};
 
 mod follow;
+mod placement;
 mod seldom;
 pub(super) mod wanted;
 mod words;
 
+pub(super) use placement::placement_words;
 use wanted::{Wanted, refuse_unknown_words};
 pub(super) use words::describe;
 pub(super) use words::known_as;
@@ -242,7 +244,7 @@ fn table_of(events: &[StoredEvent], span: &Span) -> Table {
 fn subject(event: &StoredEvent) -> String {
     match &event.stream {
         Stream::Service(service) => service.to_string(),
-        Stream::Policy | Stream::Refusals | Stream::Registry => {
+        Stream::Policy | Stream::Placement | Stream::Refusals | Stream::Registry => {
             event.body["service"].as_str().map_or_else(|| event.stream.to_string(), str::to_owned)
         }
     }

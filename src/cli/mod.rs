@@ -33,6 +33,7 @@ mod autoscale;
 mod backup;
 pub mod batch;
 mod break_glass;
+mod capacity;
 mod clock;
 mod complete;
 pub mod completions;
@@ -51,7 +52,9 @@ mod ledger;
 mod log;
 pub mod man;
 mod observe;
+mod operation;
 mod pinned;
+mod placement;
 mod plan;
 mod policy;
 mod quickstart;
@@ -133,6 +136,9 @@ const NOUNS: &[Noun] = &[
     reconcile::NOUN,
     gateway::NOUN,
     serve::NOUN,
+    capacity::NOUN,
+    placement::NOUN,
+    operation::NOUN,
     relocator::NOUN,
     recovery::NOUN,
     verify::NOUN,

@@ -23,6 +23,7 @@ use crate::domain::time::{DurationMs, Timestamp};
 #[cfg(test)]
 mod authority_rows;
 mod left;
+mod placement;
 mod rejection;
 mod rejection_authority;
 mod rejection_facts;

@@ -149,6 +149,20 @@ identifiers! {
     CellName = "cell";
     /// One change of a placement, from its admission to its end.
     OperationId = "operation id";
+    /// The key that names one change of a placement for ever.
+    IdempotencyKey = "idempotency key";
+    /// Where cells are, as people speak of it.
+    LocationName = "location";
+    /// How much an environment is promised, and how much it may take at most.
+    ProfileName = "profile";
+    /// Which profiles and cells an environment may have, and what it may cost.
+    PlacementPolicyName = "placement policy";
+    /// What several services have together.
+    PoolName = "pool";
+    /// How an environment is kept apart from others.
+    IsolationName = "isolation";
+    /// A registered relocator.
+    RelocatorName = "relocator";
 }
 
 /// Why a number is refused.
@@ -236,6 +250,14 @@ numbers! {
     MaxAttempts = "max attempts", 1, 8;
     /// 1, 2, 3 … per environment, raised by the commit of each move; 0 is before the first one.
     PlacementEpoch = "placement epoch", 0, NUMBER_MAX;
+    /// 1, 2, 3 … per environment, over its changes.
+    EnvironmentRevision = "environment revision", 1, NUMBER_MAX;
+    /// 1, 2, 3 … per location, cell, placement policy or pool.
+    SettingRevision = "revision", 1, NUMBER_MAX;
+    /// So many millicores or bytes.
+    Amount = "amount", 0, NUMBER_MAX;
+    /// What something costs, in whatever its operator counts.
+    Cost = "cost", 0, NUMBER_MAX;
     /// How many readings must agree.
     RequiredReadings = "required readings", 1, 10;
 }

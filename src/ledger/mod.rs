@@ -31,6 +31,7 @@ mod create;
 mod error;
 mod in_the_way;
 pub mod life;
+mod placement;
 mod postgres;
 mod reach;
 mod read;

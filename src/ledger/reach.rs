@@ -66,6 +66,11 @@ impl Reach {
         Self { alone: [Stream::Registry, Stream::Policy].into(), ..Self::services([]) }
     }
 
+    /// A change of the placement.
+    pub fn placement() -> Self {
+        Self { alone: [Stream::Placement].into(), ..Self::services([]) }
+    }
+
     /// A note of a refusal, which nobody decides on.
     pub fn refusals() -> Self {
         Self { alone: [Stream::Refusals].into(), ..Self::default() }
@@ -113,7 +118,7 @@ impl Reach {
     pub(super) fn named_services(&self) -> Vec<(&ServiceName, String)> {
         let named = self.alone.iter().filter_map(|stream| match stream {
             Stream::Service(name) => Some((name, stream.to_string())),
-            Stream::Registry | Stream::Policy | Stream::Refusals => None,
+            Stream::Registry | Stream::Policy | Stream::Placement | Stream::Refusals => None,
         });
         named.collect()
     }
@@ -122,7 +127,7 @@ impl Reach {
     pub(super) fn locks(&self) -> Vec<Lock> {
         let lock =
             |stream: &Stream, alone| Lock { rank: rank(stream), name: stream.to_string(), alone };
-        let settings = [Stream::Registry, Stream::Policy];
+        let settings = [Stream::Registry, Stream::Policy, Stream::Placement];
         let shared = settings.iter().filter(|stream| self.reads_settings && !self.holds(stream));
         let mut locks: Vec<Lock> = shared.map(|stream| lock(stream, false)).collect();
         locks.extend(self.alone.iter().map(|stream| lock(stream, true)));
@@ -144,6 +149,9 @@ fn of_key(key: &ExecutionKey) -> Lock {
     Lock { rank: KEY_RANK, name: format!("key:{key}"), alone: true }
 }
 
+/// Cells and environments come before the pool and the services that are in them.
+const PLACEMENT_RANK: u8 = 4;
+
 /// The pool comes right before the services that share it.
 const POOL_RANK: u8 = 4;
 
@@ -154,6 +162,7 @@ const fn rank(stream: &Stream) -> u8 {
     match stream {
         Stream::Registry => 0,
         Stream::Policy => 1,
+        Stream::Placement => PLACEMENT_RANK,
         Stream::Service(_) => 5,
         Stream::Refusals => 9,
     }
@@ -171,21 +180,48 @@ mod tests {
     #[test]
     fn locks_are_taken_in_one_order() {
         let (a, b): (ServiceName, ServiceName) = ("a".parse().unwrap(), "b".parse().unwrap());
-        let both = ["registry shared", "policy shared", "service:a alone", "service:b alone"];
+        let both = [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "service:a alone",
+            "service:b alone",
+        ];
         assert_eq!(shown(&Reach::services([&b, &a])), both);
-        assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared"]);
-        assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone"]);
+        assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared", "placement shared"]);
+        assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone", "placement shared"]);
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
-        let counting = ["registry shared", "policy shared", "changes alone", "service:a alone"];
+        let placed = ["registry shared", "policy shared", "placement alone"];
+        assert_eq!(shown(&Reach::placement()), placed);
+        let counting = [
+            "registry shared",
+            "policy shared",
+            "changes alone",
+            "placement shared",
+            "service:a alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).counting()), counting);
         let (first, second): (ExecutionKey, ExecutionKey) =
             ("k1".parse().unwrap(), "k2".parse().unwrap());
-        let pooled = ["registry shared", "policy shared", "pool:gateway alone", "service:a alone"];
+        let pooled = [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "pool:gateway alone",
+            "service:a alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).pooled()), pooled);
         let keyed =
-            ["registry shared", "policy shared", "service:a alone", "key:k1 alone", "key:k2 alone"];
+            [
+            "registry shared",
+            "policy shared",
+            "placement shared",
+            "service:a alone",
+            "key:k1 alone",
+            "key:k2 alone",
+        ];
         assert_eq!(shown(&Reach::service(&a).about([&second, &first])), keyed);
-        let registers = ["registry alone", "policy shared", "service:a alone"];
+        let registers = ["registry alone", "policy shared", "placement shared", "service:a alone"];
         assert_eq!(shown(&Reach::registration(&a)), registers);
         let everything = ["registry alone", "policy alone", "refusals alone"];
         assert_eq!(shown(&Reach::everything()), everything);

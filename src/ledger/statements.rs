@@ -152,6 +152,42 @@ pub(super) const PUT_DOCUMENT: Statement = Statement::few(
            WHERE document.version < excluded.version",
 );
 
+// Every reading of the placement answers these six columns, in this order (placement.rs).
+pub(super) const READ_PLACED: Statement = Statement::few(
+    "read the placement of",
+    "SELECT kind, name, version, live, idempotency_key, body FROM placement
+           WHERE kind = $1 AND name = $2",
+);
+
+pub(super) const READ_PLACED_BY_KEY: Statement = Statement::few(
+    "read the placement of",
+    "SELECT kind, name, version, live, idempotency_key, body FROM placement
+           WHERE idempotency_key = $1",
+);
+
+pub(super) const READ_PLACEMENT: Statement = many!(
+    "read the placement of",
+    "SELECT kind, name, version, live, idempotency_key, body FROM placement
+           WHERE live = 1 ORDER BY kind, name"
+);
+
+pub(super) const READ_WHOLE_PLACEMENT: Statement = many!(
+    "read the placement of",
+    "SELECT kind, name, version, live, idempotency_key, body FROM placement ORDER BY kind, name"
+);
+
+pub(super) const INSERT_PLACED: Statement = Statement::few(
+    "write the placement of",
+    "INSERT INTO placement (kind, name, version, live, idempotency_key, body)
+           VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+);
+
+pub(super) const UPDATE_PLACED: Statement = Statement::few(
+    "write the placement of",
+    "UPDATE placement SET version = $3, live = $4, body = $5
+           WHERE kind = $1 AND name = $2 AND version = $6",
+);
+
 // Every reading of events answers these nine columns, in this order (columns.rs).
 pub(super) const READ_EVENTS: Statement = many!(
     "read the events of",

@@ -23,13 +23,15 @@ pub enum Stream {
     Refusals,
     /// The ledger itself and its actuators.
     Registry,
+    /// Cells, environments, and how these are moved.
+    Placement,
     /// One service.
     Service(ServiceName),
 }
 
 /// A text that names no stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a stream: policy, refusals, registry or service:NAME")]
+#[error("{text:?} is not a stream: policy, placement, refusals, registry or service:NAME")]
 pub struct InvalidStream {
     /// What was found, at most 80 characters of it.
     pub text: String,
@@ -41,6 +43,7 @@ impl fmt::Display for Stream {
             Self::Policy => f.write_str("policy"),
             Self::Refusals => f.write_str("refusals"),
             Self::Registry => f.write_str("registry"),
+            Self::Placement => f.write_str("placement"),
             Self::Service(name) => write!(f, "service:{name}"),
         }
     }
@@ -55,6 +58,7 @@ impl FromStr for Stream {
             "policy" => Ok(Self::Policy),
             "refusals" => Ok(Self::Refusals),
             "registry" => Ok(Self::Registry),
+            "placement" => Ok(Self::Placement),
             _ => {
                 let name = text.strip_prefix("service:").ok_or_else(invalid)?;
                 let service: ServiceName = name.parse().map_err(|_| invalid())?;
@@ -124,7 +128,8 @@ mod tests {
 
     #[test]
     fn streams_read_as_they_are_written() {
-        for text in ["policy", "refusals", "registry", "service:web", "service:a/b:c"] {
+        for text in ["policy", "placement", "refusals", "registry", "service:web", "service:a/b:c"]
+        {
             assert_eq!(text.parse::<Stream>().expect("a stream").to_string(), text);
         }
         for bad in ["", "service", "service:", "service: web", "services:web", "Policy"] {

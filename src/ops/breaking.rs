@@ -137,6 +137,7 @@ impl Breaking {
                 actuator: context.actuator,
                 policy: context.policy,
                 recent: context.recent,
+                placed: None,
             };
             let follow = |state: ServiceState, command: &Command| {
                 let decision = decide(&state, command, &context, now)?;

@@ -5,7 +5,8 @@ use crate::actuator::error::{BindingError, CallError, HostError, SpawnError};
 use crate::actuator::protocol::AnswerError;
 use crate::domain::canonical::DocumentError;
 use crate::domain::gateway::ScaleConflict;
-use crate::domain::id::{ActuatorName, ExecutionKey};
+use crate::domain::id::{ActuatorName, ExecutionKey, RelocatorName};
+use crate::domain::placement::rejection::PlacementRejection;
 use crate::domain::scale::invariant::Violation;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
@@ -30,6 +31,27 @@ pub enum OpError {
     /// The gateway's contract refuses it: nothing has changed.
     #[error("{}", .0.message)]
     Gateway(Box<ScaleConflict>),
+    /// A rule of the placement refused it: nothing has changed.
+    #[error("{0}")]
+    Placement(Box<PlacementRejection>),
+    /// No command serves the relocator on this host.
+    #[error("relocator {relocator} has no command on this host")]
+    RelocatorUnbound {
+        /// The relocator.
+        relocator: RelocatorName,
+    },
+    /// The relocator could not be asked.
+    #[error("asking relocator {relocator} to {op}: {problem}")]
+    Relocator {
+        /// The relocator.
+        relocator: RelocatorName,
+        /// What it was asked.
+        op: &'static str,
+        /// What went wrong.
+        problem: String,
+        /// What it wrote to stderr, cut.
+        stderr: String,
+    },
     /// The ledger could not be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -190,6 +212,12 @@ impl OpError {
             Self::Unrecorded { source, .. } => source.ends_all(),
             _ => false,
         }
+    }
+}
+
+impl From<PlacementRejection> for OpError {
+    fn from(rejection: PlacementRejection) -> Self {
+        Self::Placement(Box::new(rejection))
     }
 }
 

@@ -12,7 +12,7 @@ use super::read::target_holder;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
+    ActuatorName, ClusterId, ControllerId, EnvironmentName, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
     ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
 use crate::domain::scale::authority::Retirement;
@@ -88,6 +88,8 @@ pub struct ServiceChange {
     pub scaling: ScalingChange,
     /// What the controller that owns the count is called; the inner none is nobody.
     pub owner: Option<Option<String>>,
+    /// The environment that it is a part of; the inner none takes it out of one.
+    pub environment: Option<Option<EnvironmentName>>,
 }
 
 impl ServiceChange {

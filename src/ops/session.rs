@@ -12,6 +12,7 @@ use super::lock_wait::LockWait;
 use super::notify::Notifier;
 use super::policy_cache::PolicyCache;
 use super::tally::Tally;
+use super::transition::placed_in;
 use crate::domain::id::{CommandId, ExecutionKey, HostKey, ServiceName};
 use crate::domain::scale::command::Context;
 use crate::domain::scale::event::{Event, EventBody};
@@ -58,6 +59,11 @@ impl Place {
     /// Where the host's commands of actuators are.
     pub fn bindings_file(&self) -> PathBuf {
         self.config_dir.join("actuators.toml")
+    }
+
+    /// Where the host's commands of relocators are.
+    pub fn relocators_file(&self) -> PathBuf {
+        self.config_dir.join("relocators.toml")
     }
 
     /// This process as the holder of a lease.
@@ -255,12 +261,14 @@ impl Session {
             Some(service) => Some(self.ledger.read()?.recent_changes(&service, own, counted, now)?),
             None => None,
         };
+        let placed = placed_in(&self.ledger.read()?, &state.head)?;
         Ok(use_it(&Context {
             by: &self.by,
             ledger_id: &ledger_id,
             actuator: actuator.as_ref(),
             policy: self.policy.gate(),
             recent,
+            placed,
         }))
     }
 

@@ -11,7 +11,9 @@ use super::session::{Notice, Session, actuator_in};
 use super::told;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::registry::{RefusalBody, RefusalEvent, is_same_refusal};
-use crate::domain::scale::command::{Command, Context};
+use crate::domain::placement::environment::RuntimeMode;
+use crate::domain::placement::operation::Operation;
+use crate::domain::scale::command::{Command, Context, PlacedIn};
 use crate::domain::scale::decide::{Decision, Reply, decide};
 use crate::domain::scale::event::{Event, Stamped};
 use crate::domain::scale::execution::Execution;
@@ -102,6 +104,7 @@ pub(super) fn decide_in(
     let actuator = actuator_for(txn, &state, &command)?;
     let ledger_id = txn.identity().ledger_id.clone();
     let recent = recent_in(txn, with, service, &command)?;
+    let placed = placed_in(txn, &state.head)?;
     let policy = PolicyInTxn::new(txn, with.policy);
     let context = Context {
         by: with.by,
@@ -109,6 +112,7 @@ pub(super) fn decide_in(
         actuator: actuator.as_ref(),
         policy: &policy,
         recent,
+        placed,
     };
     let decided = decide(&state, &command, &context, with.now);
     policy.finish()?;
@@ -132,6 +136,24 @@ pub(super) fn decide_in(
             Err(Undecided::Refused(Refused { rejection: Box::new(rejection), head, left, kept }))
         }
     }
+}
+
+/// How the environment of a service stands. Whoever changes a placement waits for this write, and
+/// this one for them.
+pub(super) fn placed_in(
+    read: &ReadTxn<'_>,
+    head: &ServiceHead,
+) -> Result<Option<PlacedIn>, LedgerError> {
+    let name = head.registration.as_ref().and_then(|it| it.environment.as_ref());
+    let Some(name) = name else { return Ok(None) };
+    let Some((environment, operation)) = read.environment_at_work(name)? else { return Ok(None) };
+    let away = operation.filter(Operation::keeps_away).map(|operation| operation.operation_id);
+    Ok(Some(PlacedIn {
+        keeps_one: environment.effective.runtime_mode == RuntimeMode::AlwaysOn,
+        cell: environment.effective.cell,
+        environment: environment.name,
+        away,
+    }))
 }
 
 /// What the calls of the key that a command is about have left; none where that key is not there.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::code::{self, CompiledPolicy, DEPTH_MAX, EncodeError, TERMS_MAX};
 use super::error::{Place, PolicyError};
 use super::scan;
-use super::schema::{self, CONTEXT_MEMBERS, SERVICE_ATTRIBUTES};
+use super::schema::{self, CONTEXT_MEMBERS, RESOURCE_ATTRIBUTES};
 use crate::domain::digest::Digest;
 use crate::domain::scale::policy::PolicyRule;
 
@@ -276,7 +276,7 @@ fn refuse_absent_members(parsed: &ParsedRule<'_>, condition: &Expr) -> Result<()
         let (variable, known): (_, &[&str]) = match variable {
             Var::Principal => ("principal", &[]),
             Var::Action => ("action", &[]),
-            Var::Resource => ("resource", &SERVICE_ATTRIBUTES),
+            Var::Resource => ("resource", &RESOURCE_ATTRIBUTES),
             Var::Context => ("context", &CONTEXT_MEMBERS),
         };
         let offset = part.source_loc().map_or(parsed.start, Loc::start);

@@ -136,8 +136,8 @@ impl PolicyEngine {
     fn outcomes(&self, query: &PolicyQuery) -> Result<Vec<RuleOutcome>, String> {
         let (request, entities) = question::build(query)?;
         // A rule that asks whether the member is there would silently not apply.
-        let is_counted =
-            shape(query.action) == Shape::Care || self.counted.is_in(query.recent.as_ref());
+        let is_counted = matches!(shape(query.action), Shape::Care | Shape::Move)
+            || self.counted.is_in(query.recent.as_ref());
         if !is_counted {
             return Err("how much was changed lately was not counted".to_owned());
         }

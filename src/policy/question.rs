@@ -40,6 +40,19 @@ pub(super) fn build(query: &PolicyQuery) -> Result<(Request, Entities), String> 
                 .map_err(|error| error.to_string())?;
             (uid, Some(service))
         }
+        PolicyResource::Environment { name, policy, cell, location, profile, .. } => {
+            let uid = entity("Environment", name.as_str())?;
+            let attributes = [
+                ("policy".into(), text(policy)),
+                ("cell".into(), text(cell)),
+                ("location".into(), text(location)),
+                ("profile".into(), text(profile)),
+            ];
+            let nobody = HashSet::new;
+            let placed = Entity::new(uid.clone(), attributes, nobody(), nobody(), [], none)
+                .map_err(|error| error.to_string())?;
+            (uid, Some(placed))
+        }
         PolicyResource::Ledger { id } => (entity("Ledger", id)?, None),
     };
     let entities = Entities::from_entities(
@@ -69,12 +82,20 @@ fn refuse_misshapen(query: &PolicyQuery) -> Result<(), String> {
             Err(format!("the question {action} names no count"))
         }
         (Shape::Count | Shape::Fact, PolicyResource::Service { .. })
+        | (Shape::Move, PolicyResource::Environment { .. })
         | (Shape::Care, PolicyResource::Ledger { .. }) => Ok(()),
-        (Shape::Care, PolicyResource::Service { .. }) => {
-            Err(format!("the question {action} is about a ledger, not a service"))
-        }
-        (Shape::Count | Shape::Fact, PolicyResource::Ledger { .. }) => {
-            Err(format!("the question {action} is about a service, not a ledger"))
+        (shape, resource) => {
+            let noun = match shape {
+                Shape::Count | Shape::Fact => "a service",
+                Shape::Move => "an environment",
+                Shape::Care => "a ledger",
+            };
+            let found = match resource {
+                PolicyResource::Service { .. } => "a service",
+                PolicyResource::Environment { .. } => "an environment",
+                PolicyResource::Ledger { .. } => "a ledger",
+            };
+            Err(format!("the question {action} is about {noun}, not {found}"))
         }
     }
 }
@@ -93,7 +114,12 @@ fn context(query: &PolicyQuery) -> Result<Context, String> {
     known("os_user", query.os_user.as_deref().map(text));
     known("db_role", query.db_role.as_deref().map(text));
     known("signed_by", query.signed_by.as_deref().map(text));
-    if shape(query.action) != Shape::Care {
+    if let PolicyResource::Environment { to: Some(to), .. } = &query.resource {
+        known("to_cell", Some(text(&to.cell)));
+        known("to_location", Some(text(&to.location)));
+        known("to_profile", Some(text(&to.profile)));
+    }
+    if matches!(shape(query.action), Shape::Count | Shape::Fact) {
         known("controller", query.controller.as_ref().map(|it| text(it.as_str())));
         known("desired", query.desired.map(number));
         known("current", query.current.map(number));

@@ -27,6 +27,14 @@ entity Service = {
   max: Long,
 } tags String;
 
+// What is placed into a cell as a whole.
+entity Environment = {
+  policy: String,     // its placement policy
+  cell: String,       // the cell that it serves in
+  location: String,   // the location of that
+  profile: String,    // what it is promised
+};
+
 // The ledger itself.
 entity Ledger;
 
@@ -80,16 +88,33 @@ type Care = {
   signed_by?: String,
 };
 
+// A question about where an environment lives. Where it would be is absent for retry and abandon.
+type Move = {
+  source: String,
+  hour_utc: Long,
+  minute_of_day_utc: Long,
+  weekday: Long,
+  reason?: String,
+  os_user?: String,
+  db_role?: String,
+  signed_by?: String,
+  to_cell?: String,
+  to_location?: String,
+  to_profile?: String,
+};
+
 action scale_up, scale_down, scale_to_zero, propose, approve, override
   appliesTo { principal: Actor, resource: Service, context: Count };
-action override_cooldown, break_glass, settle, attest, relocate
+action override_cooldown, break_glass, settle, attest
   appliesTo { principal: Actor, resource: Service, context: Fact };
+action relocate
+  appliesTo { principal: Actor, resource: Environment, context: Move };
 action register, set_policy, administer
   appliesTo { principal: Actor, resource: Ledger, context: Care };
 "#;
 
 /// Every member of any context.
-pub(crate) const CONTEXT_MEMBERS: [&str; 15] = [
+pub(crate) const CONTEXT_MEMBERS: [&str; 18] = [
     "desired",
     "current",
     "delta",
@@ -105,6 +130,9 @@ pub(crate) const CONTEXT_MEMBERS: [&str; 15] = [
     "service_changes_last_hour",
     "ledger_changes_last_hour",
     "services_changed_last_hour",
+    "to_cell",
+    "to_location",
+    "to_profile",
 ];
 
 /// What of the recent changes a member of the context needs.
@@ -116,9 +144,10 @@ pub(crate) fn counted(member: &str) -> Counted {
     }
 }
 
-/// Every attribute of a service.
-pub(crate) const SERVICE_ATTRIBUTES: [&str; 6] =
-    ["actuator", "adapter", "mode", "writer", "min", "max"];
+/// Every attribute of a service, and of an environment.
+pub(crate) const RESOURCE_ATTRIBUTES: [&str; 10] = [
+    "actuator", "adapter", "mode", "writer", "min", "max", "policy", "cell", "location", "profile",
+];
 
 /// What an action is about, and whether the question must name a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +156,8 @@ pub(crate) enum Shape {
     Count,
     /// A service.
     Fact,
+    /// An environment.
+    Move,
     /// The ledger.
     Care,
 }
@@ -143,8 +174,8 @@ pub(crate) const fn shape(action: PolicyAction) -> Shape {
         PolicyAction::OverrideCooldown
         | PolicyAction::BreakGlass
         | PolicyAction::Settle
-        | PolicyAction::Attest
-        | PolicyAction::Relocate => Shape::Fact,
+        | PolicyAction::Attest => Shape::Fact,
+        PolicyAction::Relocate => Shape::Move,
         PolicyAction::Register | PolicyAction::SetPolicy | PolicyAction::Administer => Shape::Care,
     }
 }
@@ -170,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_name_here_is_in_the_schema() {
-        for name in CONTEXT_MEMBERS.iter().chain(&SERVICE_ATTRIBUTES) {
+        for name in CONTEXT_MEMBERS.iter().chain(&RESOURCE_ATTRIBUTES) {
             let declared = [format!("  {name}: "), format!("  {name}?: ")];
             assert!(declared.iter().any(|text| SCHEMA.contains(text)), "{name}");
         }
@@ -179,7 +210,7 @@ mod tests {
             .filter(|line| line.starts_with("  ") && !line.contains("appliesTo"))
             .filter_map(|line| line.trim().split([':', '?']).next());
         for member in members {
-            let known = CONTEXT_MEMBERS.contains(&member) || SERVICE_ATTRIBUTES.contains(&member);
+            let known = CONTEXT_MEMBERS.contains(&member) || RESOURCE_ATTRIBUTES.contains(&member);
             assert!(known, "{member}");
         }
         for action in PolicyAction::ALL {

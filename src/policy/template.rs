@@ -17,7 +17,7 @@ pub struct Template {
 /// Where the texts name the operating system's user.
 const OS_USER: &str = "OS_USER";
 
-const TEXTS: [(&str, &str, &str); 9] = [
+const TEXTS: [(&str, &str, &str); 10] = [
     (
         "local",
         "services on the local actuator, up to 10 replicas",
@@ -51,6 +51,11 @@ const TEXTS: [(&str, &str, &str); 9] = [
         include_str!("templates/blast-radius.cedar"),
     ),
     ("window", "a maintenance window over midnight", include_str!("templates/window.cedar")),
+    (
+        "placement",
+        "who may move environments between cells",
+        include_str!("templates/placement.cedar"),
+    ),
 ];
 
 /// The starter policy `local` for one user of the operating system (ruling 7): services on a

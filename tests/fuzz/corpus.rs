@@ -61,8 +61,8 @@ fn ended(answers: &[Vec<u8>]) -> Vec<Vec<u8>> {
 /// The bodies of every event of a ledger, one text per stream.
 fn histories() -> Vec<Vec<u8>> {
     let home = tempfile::tempdir().expect("a directory");
-    let path = home.path().join("v1.db");
-    let ledger = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v1.db");
+    let path = home.path().join("v2.db");
+    let ledger = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v2.db");
     std::fs::copy(ledger, &path).expect("a copy");
     let database = rusqlite::Connection::open(&path).expect("a database");
     let text = "SELECT group_concat(body, char(10) ORDER BY sequence) FROM event GROUP BY stream";

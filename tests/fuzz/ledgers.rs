@@ -230,8 +230,8 @@ fn hold(what: &str, files: Files) -> BTreeMap<Came, usize> {
     came
 }
 
-fn first_release() -> Files {
-    Files::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v1.db"))
+fn whole() -> Files {
+    Files::of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ledgers/v2.db"))
 }
 
 /// A ledger in the middle of its life, most of it still in its log.
@@ -262,7 +262,7 @@ fn rich() -> (World, Files) {
 #[test]
 fn damage_to_a_whole_ledger_is_found_or_harmless() {
     crate::support::postgres::sqlite_only!("it is about the file of the ledger");
-    let came = hold("v1.db", first_release());
+    let came = hold("v2.db", whole());
     let count = |how| came.get(&how).copied().unwrap_or(0);
     assert!(count(Came::Refused) > 30 && count(Came::Found) > 70, "no teeth: {came:?}");
     assert!(count(Came::Harmless) > 50, "free space is harmless: {came:?}");

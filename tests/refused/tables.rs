@@ -7,9 +7,12 @@ use crate::support::World;
 /// Every row of every table, as text; the events of the stream of refusals are on their own.
 pub(super) fn tables(world: &World) -> BTreeMap<String, Vec<String>> {
     let mut all = if world.is_on_postgres() { on_postgres(world) } else { on_sqlite(world) };
-    assert!(["ledger", "event", "service", "execution", "document"].iter().all(|name| {
-        all.get(*name).is_some_and(|rows| !rows.is_empty() || *name == "execution")
-    }));
+    assert!(["ledger", "event", "service", "execution", "document", "placement"].iter().all(
+        |name| {
+            all.get(*name)
+                .is_some_and(|rows| !rows.is_empty() || ["execution", "placement"].contains(name))
+        }
+    ));
     let events = all.remove("event").expect("a table");
     let (refusals, events) = events.into_iter().partition(|row| row.contains("refusals"));
     all.insert("event".to_owned(), events);

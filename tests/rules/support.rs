@@ -124,6 +124,7 @@ impl World {
             declared_replicas: None,
             quorum_required: false,
             owner: None,
+            environment: None,
         };
         let actuator = RegisteredActuator {
             name: id("fake"),

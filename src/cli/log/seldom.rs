@@ -96,6 +96,9 @@ pub(super) fn what_seldom(kind: &str, body: &Value) -> String {
             text(&body["attempt"]),
             if body["contradicts"] == true { ", contradicts what is recorded" } else { "" }
         ),
-        kind => of_authority(kind, body),
+        kind => {
+            let words = super::placement_words(kind, body);
+            if words.is_empty() { of_authority(kind, body) } else { words }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Which events are wanted: the flags of `log` that pick some.
 
-use super::LogArgs;
+use super::{LogArgs, placement};
 use crate::cli::app::Globals;
 use crate::cli::fault::Fault;
 use crate::cli::problem::Problem;
@@ -66,12 +66,13 @@ const OUTCOMES: [Outcome; 6] = [
 
 /// Refuses a word that would find nothing because it is none.
 pub(super) fn refuse_unknown_words(args: &LogArgs) -> Result<(), Fault> {
-    if let Some(kind) = args.event.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
+    let kinds: Vec<&str> = KINDS.into_iter().chain(placement::KINDS).collect();
+    if let Some(kind) = args.event.iter().find(|kind| !kinds.contains(&kind.as_str())) {
         return Err(unknown(
             "invalid_kind",
             &format!("{kind:?} is no kind of event"),
             kind,
-            &KINDS,
+            &kinds,
         ));
     }
     let outcomes = OUTCOMES.map(Outcome::as_str);

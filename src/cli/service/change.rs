@@ -10,7 +10,7 @@ use super::scaling::ScalingArgs;
 use super::{bounded, mode, word};
 use crate::cli::args::{day, whole_number};
 use crate::cli::fault::Fault;
-use crate::domain::id::{
+use crate::domain::id::{InvalidIdentifier, 
     ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
     ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
@@ -112,6 +112,9 @@ pub(super) struct SettingsArgs {
     quorum: Option<String>,
     #[command(flatten)]
     scaling: ScalingArgs,
+    /// The environment that it is a part of, or none: it does not start while that is moved
+    #[arg(long, value_name = "NAME|none")]
+    environment: Option<String>,
     /// A label NAME=VALUE; an empty value takes it away; may be repeated
     #[arg(long = "label", value_name = "NAME=VALUE")]
     labels: Vec<String>,
@@ -192,6 +195,13 @@ pub(super) fn change_of(args: &SettingsArgs) -> Result<ServiceChange, Fault> {
         quorum_required: args.quorum.as_deref().map(|word| word == "required"),
         scaling: args.scaling.change()?,
         owner: None,
+        environment: match args.environment.as_deref() {
+            None => None,
+            Some("none") => Some(None),
+            Some(text) => Some(Some(text.parse().map_err(|error: InvalidIdentifier| {
+                Fault::usage("invalid_environment", error.to_string())
+            })?)),
+        },
     })
 }
 

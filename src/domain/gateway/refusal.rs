@@ -18,7 +18,12 @@ pub const fn code_of(rejection: &Rejection) -> Code {
             Class::Held | Class::RetryLater | Class::NotYet => Code::Busy,
             Class::Denied | Class::ApprovalRequired => Code::PolicyDenied,
             Class::Cooldown => Code::Cooldown,
-            Class::Unknown | Class::FactUnknown | Class::Failed | Class::Diverged => Code::Unknown,
+            Class::Capacity => Code::CapacityExceeded,
+            Class::Unknown
+            | Class::FactUnknown
+            | Class::Failed
+            | Class::Diverged
+            | Class::Attention => Code::Unknown,
             Class::ExternalOwner => Code::ExternalOwner,
             Class::NotFound => Code::UnknownService,
         },

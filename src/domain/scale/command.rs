@@ -19,7 +19,7 @@ use super::provenance::Provenance;
 use super::result::Detail;
 use super::service::{Binding, RegisteredActuator};
 use super::state::FenceMark;
-use crate::domain::id::{
+use crate::domain::id::{CellName, EnvironmentName, OperationId, 
     AttemptNumber, AuthorizationId, ControllerId, ExecutionKey, LeaseInstanceId, LedgerId,
     ServiceName, TargetUid,
 };
@@ -37,6 +37,21 @@ pub struct Context<'a> {
     pub policy: &'a dyn PolicyGate,
     /// How much was changed lately; none where no rule asks for it.
     pub recent: Option<RecentChanges>,
+    /// How its environment stands; none where it is a part of none, or nobody has placed that.
+    pub placed: Option<PlacedIn>,
+}
+
+/// How the environment of a service stands, as far as its counts go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedIn {
+    /// The environment.
+    pub environment: EnvironmentName,
+    /// The cell that it serves in.
+    pub cell: CellName,
+    /// The change that keeps requests away from it, while one does.
+    pub away: Option<OperationId>,
+    /// Whether it keeps a positive count.
+    pub keeps_one: bool,
 }
 
 /// Everything that can be asked of one service.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::provenance::{Provenance, WishSource};
 use crate::domain::digest::Digest;
-use crate::domain::id::{ActuatorName, ControllerId, Replicas, ServiceName};
+use crate::domain::id::{ActuatorName, ControllerId, EnvironmentName, Replicas, ServiceName};
 use crate::domain::time::{DurationMs, Timestamp};
 
 /// What somebody wants to do (design, section 4).
@@ -105,6 +105,17 @@ impl PolicyAction {
     }
 }
 
+/// Where a change would bring an environment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveTo {
+    /// The cell.
+    pub cell: String,
+    /// Its location.
+    pub location: String,
+    /// What it would be promised.
+    pub profile: String,
+}
+
 /// What the action is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -127,6 +138,21 @@ pub enum PolicyResource {
         max: Replicas,
         /// Its labels, as tags.
         labels: BTreeMap<String, String>,
+    },
+    /// An environment, and where a change would bring it.
+    Environment {
+        /// Its name.
+        name: EnvironmentName,
+        /// The placement policy that it is under.
+        policy: String,
+        /// The cell that it serves in.
+        cell: String,
+        /// The location of that.
+        location: String,
+        /// What it is promised.
+        profile: String,
+        /// Where it would be; none where a question is not about a change.
+        to: Option<Box<MoveTo>>,
     },
     /// The ledger itself.
     Ledger {

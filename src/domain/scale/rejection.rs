@@ -19,7 +19,7 @@ use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
 use crate::domain::count::counted;
-use crate::domain::id::{
+use crate::domain::id::{EnvironmentName, OperationId, 
     AuthorizationId, ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId,
     Replicas, ServiceName, TargetUid, UnitRevision,
 };
@@ -41,6 +41,8 @@ pub enum Class {
     ApprovalRequired,
     /// 14: too soon after the last change.
     Cooldown,
+    /// 15: there is no room.
+    Capacity,
     /// 16: nobody knows whether the target changed.
     Unknown,
     /// 17: it failed for good.
@@ -57,6 +59,8 @@ pub enum Class {
     NotFound,
     /// 25: a fact could not be read or proved.
     FactUnknown,
+    /// 26: it waits for a person.
+    Attention,
 }
 
 /// Why a command changes nothing.
@@ -258,6 +262,13 @@ pub enum Rejection {
     #[error("{service}@{revision} waits for approval until {until}")]
     ApprovalRequired { service: ServiceName, revision: IntentRevision, until: Timestamp },
 
+    /// Its environment is being moved.
+    #[error("{service} is a part of {environment}, which is being moved by {operation_id}")]
+    Relocating { service: ServiceName, environment: EnvironmentName, operation_id: OperationId },
+    /// Its environment never sleeps.
+    #[error("{service} is a part of {environment}, which keeps at least one replica")]
+    AlwaysOn { service: ServiceName, environment: EnvironmentName },
+
     /// Too soon after the last change.
     #[error("{service} was changed {} ago and cools for {cooldown}", now.since(last.ended_at))]
     Cooldown {
@@ -398,6 +409,8 @@ impl Rejection {
             Self::StillOwned { .. } => "still_owned",
             Self::Retired { .. } => "service_retired",
             Self::ApprovalRequired { .. } => "approval_required",
+            Self::Relocating { .. } => "relocating",
+            Self::AlwaysOn { .. } => "always_on",
             Self::Cooldown { .. } => "cooldown",
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::RetryLater { .. } => "retry_later",
@@ -465,7 +478,9 @@ impl Rejection {
             | Self::FenceLost { .. }
             | Self::FenceExpired { .. }
             | Self::FenceTooShort { .. }
-            | Self::LeaseLost { .. } => Class::Held,
+            | Self::LeaseLost { .. }
+            | Self::Relocating { .. } => Class::Held,
+            Self::AlwaysOn { .. } => Class::Capacity,
             Self::Denied { .. }
             | Self::OnHold { .. }
             | Self::Pinned { .. }

@@ -9,7 +9,7 @@ use super::observation::Reading;
 use super::scaling::ScalingSpec;
 use crate::domain::gateway;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, Replicas, RequiredReadings, RuntimeId, ServiceName,
+    ActuatorName, ClusterId, ControllerId, EnvironmentName, Replicas, RequiredReadings, RuntimeId, ServiceName,
     TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
 };
 use crate::domain::time::{DurationMs, Timestamp};
@@ -203,6 +203,9 @@ pub struct Registration {
     /// What the controller that owns the count is called, in the external modes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// The environment that it is a part of: what moves with it, and sleeps or does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// How a wish is carried out and confirmed.

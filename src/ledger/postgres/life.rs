@@ -9,11 +9,12 @@ use crate::ledger::error::LedgerError;
 use crate::ledger::sql::{CommitError, Engine as _, Lock, Statement, Value};
 
 /// The migrations, in order. Never edited, only added to.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The migration that only a test knows.
 const TESTING: &str = "CREATE TABLE testing_only (name TEXT PRIMARY KEY);
-    UPDATE ledger_schema SET version = 2 WHERE singleton = 1;";
+    UPDATE ledger_schema SET version = 3 WHERE singleton = 1;";
 
 /// The migrations that this program knows, in order.
 fn migrations() -> impl Iterator<Item = &'static str> {
@@ -41,8 +42,9 @@ const EXAMINE: Statement = Statement::few(
             CASE WHEN to_regclass('event') IS NULL THEN 'no table'
                  WHEN NOT has_table_privilege('event', 'SELECT') THEN 'may not read'
                  WHEN NOT has_table_privilege('event', 'INSERT') THEN 'may only read'
-                 WHEN NOT (SELECT bool_and(has_table_privilege(name, right_to))
-                             FROM unnest(ARRAY['service', 'execution', 'document']) AS name,
+                 WHEN NOT (SELECT bool_and(has_table_privilege(to_regclass(name), right_to))
+                             FROM unnest(ARRAY['service', 'execution', 'document', 'placement'])
+                                  AS name,
                                   unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) AS right_to)
                      THEN 'may append events, and not write all of the rest'
                  ELSE 'may append' END,

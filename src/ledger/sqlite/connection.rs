@@ -21,11 +21,12 @@ const APPLICATION_ID: i64 = 0x5363_4C31;
 const BACKUP_ID: i64 = 0x5363_4C42;
 
 /// The migrations, in order. Never edited, only added to.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The migration that only a test knows.
 const TESTING: &str = "CREATE TABLE testing_only (name TEXT PRIMARY KEY) STRICT;
-    PRAGMA user_version = 2;";
+    PRAGMA user_version = 3;";
 
 /// The migrations that this program knows, in order.
 pub(super) fn migrations() -> impl Iterator<Item = &'static str> {

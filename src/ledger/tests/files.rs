@@ -42,7 +42,7 @@ fn files_are_private_and_nothing_else_is_left() {
     let ledger = world.open();
     let identity = ledger.identity();
     assert_eq!((identity.ledger_id.as_str(), identity.incarnation), ("l-1", 1));
-    assert_eq!((identity.engine, identity.schema_version), ("sqlite", 1));
+    assert_eq!((identity.engine, identity.schema_version), ("sqlite", 2));
     assert_eq!(identity.path, world.path);
 }
 

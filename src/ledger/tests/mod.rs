@@ -3,6 +3,7 @@
 mod damage;
 mod files;
 mod lost;
+mod placed;
 mod plans;
 mod support;
 mod writing;

@@ -8,7 +8,7 @@ use crate::ledger::statements as sql;
 use crate::ledger::{EventFilter, Order, Stream};
 
 /// What a command of one service runs, and what looks at one page: all of it by an index.
-const SEARCHING: [Statement; 29] = [
+const SEARCHING: [Statement; 33] = [
     sql::READ_IDENTITY,
     sql::INSERT_IDENTITY,
     sql::RAISE_INCARNATION,
@@ -38,15 +38,21 @@ const SEARCHING: [Statement; 29] = [
     sql::VERIFY_STREAM,
     sql::READ_BOUNDS,
     sql::READ_STREAMS_AFTER,
+    sql::READ_PLACED,
+    sql::READ_PLACED_BY_KEY,
+    sql::INSERT_PLACED,
+    sql::UPDATE_PLACED,
 ];
 
 /// What is asked for as a whole: lists of everything, and `verify`.
-const WALKING: [Statement; 5] = [
+const WALKING: [Statement; 7] = [
     sql::READ_SERVICES,
     sql::READ_ALL_UNFINISHED,
     sql::READ_EXECUTIONS,
     sql::READ_DOCUMENTS,
     sql::COUNT_EXECUTIONS,
+    sql::READ_PLACEMENT,
+    sql::READ_WHOLE_PLACEMENT,
 ];
 
 /// These name no table.

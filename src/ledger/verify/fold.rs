@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use super::parse;
 use super::positions::Positions;
 use crate::domain::id::{ActuatorName, ExecutionKey};
+use crate::domain::placement::event::PlacementEvent;
+use crate::domain::placement::state::PlacementState;
 use crate::domain::registry::{
     PolicyBody, PolicyEvent, RefusalEvent, RegistryBody, RegistryEvent, RegistryState, StoredPolicy,
 };
@@ -20,6 +22,7 @@ use crate::domain::scale::event::Stamped;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::columns::EventRow;
+use crate::ledger::placement;
 use crate::ledger::stream::Stream;
 
 /// Where the events about a key begin and end.
@@ -58,6 +61,10 @@ pub(super) enum Fold {
     Policy {
         current: Option<(StoredPolicy, i64)>,
     },
+    Placement {
+        state: Box<PlacementState>,
+        versions: BTreeMap<(&'static str, String), i64>,
+    },
     Refusals,
     /// An event made no sense: nothing can be said about the projections any more.
     Broken,
@@ -73,6 +80,9 @@ impl Fold {
                 Self::Registry { state: RegistryState::default(), versions: BTreeMap::new() }
             }
             Stream::Policy => Self::Policy { current: None },
+            Stream::Placement => {
+                Self::Placement { state: Box::default(), versions: BTreeMap::new() }
+            }
             Stream::Refusals => Self::Refusals,
         }
     }
@@ -135,6 +145,15 @@ impl Fold {
                 let event: PolicyEvent = read(row)?;
                 let PolicyBody::PolicySet { policy, .. } = &event.body;
                 *self = Self::Policy { current: Some((policy.clone(), row.sequence)) };
+                Ok(first_difference(row, &event, event.body.kind(), None))
+            }
+            Self::Placement { state, mut versions } => {
+                let event: PlacementEvent = read(row)?;
+                let state = state.apply(&event).map_err(|error| error.to_string())?;
+                for it in placement::touched(&state, &event.body) {
+                    versions.insert((it.kind, it.name), row.sequence);
+                }
+                *self = Self::Placement { state: Box::new(state), versions };
                 Ok(first_difference(row, &event, event.body.kind(), None))
             }
             Self::Refusals => {

@@ -12,6 +12,7 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceHead;
 use crate::ledger::columns::{ExecutionRow, column, document};
 use crate::ledger::error::LedgerError;
+use crate::ledger::placement::{self, Placed};
 use crate::ledger::read::ReadTxn;
 use crate::ledger::sql::Value;
 use crate::ledger::statements as sql;
@@ -22,6 +23,8 @@ use crate::ledger::stream::Stream;
 pub(super) struct Documents {
     identity: Option<(LedgerId, u64)>,
     expected: BTreeMap<(String, String), (i64, serde_json::Value)>,
+    /// The rows of the placement, with their versions.
+    placed: Vec<(i64, Placed)>,
     /// The kinds about which nothing can be said, because their chain makes no sense.
     broken: BTreeSet<&'static str>,
 }
@@ -45,7 +48,13 @@ impl Documents {
                 }
             }
             Fold::Broken if stream == "registry" => drop(self.broken.insert("actuator")),
+            Fold::Placement { state, versions } => {
+                let version = |it: &Placed| versions.get(&(it.kind, it.name.clone())).copied();
+                let rows = placement::rows_of(&state).into_iter();
+                self.placed = rows.map(|it| (version(&it).unwrap_or_default(), it)).collect();
+            }
             Fold::Broken if stream == "policy" => drop(self.broken.insert("policy")),
+            Fold::Broken if stream == "placement" => drop(self.broken.insert("placement")),
             Fold::Broken | Fold::Service { .. } | Fold::Refusals => {}
         }
     }
@@ -237,7 +246,10 @@ impl ReadTxn<'_> {
         documents: Documents,
         found: &mut Verification,
     ) -> Result<(), LedgerError> {
-        let Documents { identity, mut expected, broken } = documents;
+        let Documents { identity, mut expected, placed, broken } = documents;
+        if !broken.contains("placement") {
+            self.compare_placement(placed, found)?;
+        }
         if !broken.contains("actuator") {
             self.compare_identity(identity, found)?;
         }
@@ -265,6 +277,42 @@ impl ReadTxn<'_> {
         found.tolerate(done)?;
         for (kind, name) in expected.into_keys().filter(|_| is_whole) {
             found.report(Finding::ProjectionMissing { what: format!("{kind} {name:?}") });
+        }
+        Ok(())
+    }
+
+    /// The rows of the placement.
+    fn compare_placement(
+        &self,
+        placed: Vec<(i64, Placed)>,
+        found: &mut Verification,
+    ) -> Result<(), LedgerError> {
+        let named = placed.into_iter().map(|it| ((it.1.kind.to_owned(), it.1.name.clone()), it));
+        let mut expected: BTreeMap<(String, String), (i64, Placed)> = named.collect();
+        let done = self.engine().each(sql::READ_WHOLE_PLACEMENT, &[], &mut |row| {
+            let (kind, name) = (row.text(0)?, row.text(1)?);
+            let what = format!("{kind} {name:?} of the placement");
+            let Some((version, it)) = expected.remove(&(kind.to_owned(), name.to_owned())) else {
+                found.report(Finding::ProjectionExtra { what });
+                return Ok(ControlFlow::Continue(()));
+            };
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+            let columns = [
+                ("version", row.int(2)? == version),
+                ("live", row.int(3)? == i64::from(it.live)),
+                ("idempotency_key", row.optional_text(4)? == it.key.as_deref()),
+                ("body", value(row.text(5)?) == value(&it.body)),
+            ];
+            if let Some((column, _)) = columns.into_iter().find(|(_, is_same)| !is_same) {
+                found.report(Finding::ProjectionDiffers { what, column });
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        let is_whole = done.is_ok();
+        found.tolerate(done)?;
+        for (kind, name) in expected.into_keys().filter(|_| is_whole) {
+            let what = format!("{kind} {name:?} of the placement");
+            found.report(Finding::ProjectionMissing { what });
         }
         Ok(())
     }

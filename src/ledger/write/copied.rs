@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Entry, WriteTxn};
 use crate::domain::digest::Digest;
-use crate::domain::id::{CommandId, ExecutionKey, ServiceName};
+use crate::domain::id::{CommandId, ExecutionKey, OperationId, ServiceName};
+use crate::domain::placement::event::PlacementEvent;
 use crate::domain::registry::{PolicyBody, PolicyEvent, RefusalEvent, RegistryBody, RegistryEvent};
 use crate::domain::scale::event::Event;
 use crate::ledger::columns::{document, json, nonsense};
@@ -35,6 +36,7 @@ impl WriteTxn<'_> {
         self.command_id = last.command_id.clone();
         match &last.stream {
             Stream::Service(service) => self.append_copied_service(service, run)?,
+            Stream::Placement => self.append_copied_placement(run)?,
             Stream::Registry | Stream::Policy | Stream::Refusals => {
                 for copied in run {
                     self.append_copied_beside(copied)?;
@@ -64,6 +66,19 @@ impl WriteTxn<'_> {
         let state = self.service_state(service, &keys)?;
         let bodies: Vec<&str> = run.iter().map(|copied| copied.body.as_str()).collect();
         self.append_as(service, state, &events, Some(&bodies)).map(|_| ())
+    }
+
+    fn append_copied_placement(&mut self, run: &[Copied]) -> Result<(), LedgerError> {
+        let mut events: Vec<PlacementEvent> = Vec::with_capacity(run.len());
+        for copied in run {
+            events.push(self.read_copied(copied)?);
+        }
+        let named = events.iter().filter_map(|event| event.body.operation_id());
+        let named: BTreeSet<&OperationId> = named.collect();
+        let named: Vec<OperationId> = named.into_iter().cloned().collect();
+        let state = self.placement_state(&named, None)?;
+        let bodies: Vec<&str> = run.iter().map(|copied| copied.body.as_str()).collect();
+        self.append_placement_as(state, &events, Some(&bodies)).map(|_| ())
     }
 
     fn append_copied_beside(&mut self, copied: &Copied) -> Result<(), LedgerError> {

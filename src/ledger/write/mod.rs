@@ -7,6 +7,7 @@ mod beside;
 mod commit;
 mod copied;
 mod part;
+mod placed;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -59,6 +60,8 @@ pub struct WriteTxn<'a> {
     command_id: CommandId,
     reach: Reach,
     loaded: BTreeMap<ServiceName, Loaded>,
+    /// The version of each row of the placement that was read.
+    placed: BTreeMap<(&'static str, String), i64>,
     /// The newest event that this transaction has put on each chain, for the next one and to look
     /// for after a lost COMMIT.
     tails: BTreeMap<Stream, Tail>,
@@ -101,6 +104,7 @@ impl<'a> WriteTxn<'a> {
             command_id,
             reach,
             loaded: BTreeMap::new(),
+            placed: BTreeMap::new(),
             tails: BTreeMap::new(),
             displaced: Vec::new(),
             chainer: Chainer::default(),

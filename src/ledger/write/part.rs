@@ -38,6 +38,7 @@ impl WriteTxn<'_> {
     fn undo_part(&mut self) -> Result<(), LedgerError> {
         self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
         self.loaded.clear();
+        self.placed.clear();
         // What was written before the part is still a part of the COMMIT.
         while let Some((stream, before)) = self.displaced.pop() {
             match before {

@@ -83,6 +83,7 @@ fn taken(said: &mut Members) -> Result<Document, DocumentError> {
             quorum_required: said.take(&["quorum_required", "quorum"])?,
             scaling,
             owner: said.owner()?,
+            environment: said.take(&["environment"])?,
         },
     })
 }

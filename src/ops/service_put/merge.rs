@@ -80,6 +80,10 @@ pub(super) fn merged(
             Some(owner) => owner.clone(),
             None => kept_owner().filter(|_| mode.record_mode().is_none()),
         },
+        environment: match &change.environment {
+            Some(environment) => environment.clone(),
+            None => before.and_then(|before| before.environment.clone()),
+        },
     })
 }
 

@@ -6,11 +6,15 @@ use scalectl::actuator::host::whereabouts;
 use scalectl::domain::digest::Digest;
 use scalectl::domain::id::{ExecutionKey, HostKey};
 use scalectl::domain::measure::Measure;
+use scalectl::domain::placement::capacity::Amounts;
+use scalectl::domain::placement::environment::RuntimeMode;
+use scalectl::domain::placement::request::LocationWish;
 use scalectl::domain::scale::consent::Incident;
 use scalectl::domain::scale::scaling::SignalWord;
 use scalectl::domain::selector::Selector;
 use scalectl::domain::time::{DurationMs, Timestamp};
 use scalectl::ledger::Stream;
+use scalectl::ops::capacity_put::FreshFor;
 use scalectl::ops::ledger_signers::{SIGNERS_BYTES_MAX, check};
 
 /// Every short text is read as one of these or as none; what is read says the same again.
@@ -24,6 +28,7 @@ pub fn texts(data: &[u8]) -> bool {
         stream(text),
         measure(text),
         words(text),
+        placed(text),
     ];
     taken.contains(&true)
 }
@@ -56,6 +61,24 @@ pub fn selector(data: &[u8]) -> bool {
         let both: Selector = format!("{own},{text}").parse().expect("two selectors are one");
         assert_eq!(both.matches(labels), read.matches(labels), "{both}");
     }
+    true
+}
+
+/// Amounts come back as they were, and what names a place is one word.
+fn placed(text: &str) -> bool {
+    let wish = text.parse::<LocationWish>();
+    if let Ok(wish) = &wish {
+        assert_eq!(wish.to_string().parse::<LocationWish>().as_ref(), Ok(wish), "{text:?}");
+    }
+    assert!(text.parse::<RuntimeMode>().is_err() || ["on-demand", "always-on"].contains(&text));
+    if let Ok(FreshFor::Ever) = text.parse::<FreshFor>() {
+        assert_eq!(text, "ever");
+    }
+    let Ok(read) = text.parse::<Amounts>() else { return false };
+    let again = read.to_string();
+    assert_eq!(again.parse::<Amounts>().as_ref(), Ok(&read), "{text:?} {again}");
+    assert_eq!(read.plus(Amounts::ZERO), read);
+    assert_eq!(read.beyond(read), Amounts::ZERO);
     true
 }
 

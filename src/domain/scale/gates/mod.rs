@@ -13,6 +13,7 @@ pub use start::{may_still_start, of_simulation, of_start};
 pub(in crate::domain::scale) use change::authorized;
 pub use change::service_resource;
 
+use super::command::PlacedIn;
 use super::execution::Execution;
 use super::intent::{ControllerMode, TargetBinding};
 use super::policy::PolicyAnswer;
@@ -161,6 +162,27 @@ impl Reports {
             Verdict::Passed(_) | Verdict::Skipped(_) | Verdict::Refused(_) => None,
         });
         yielded.collect()
+    }
+}
+
+/// Gate 11: the environment of a service serves, and one that never sleeps keeps one replica
+/// (facts/placement.md, section 1).
+fn check_capacity(
+    service: &ServiceName,
+    placed: Option<&PlacedIn>,
+    desired: Replicas,
+) -> Checked {
+    let Some(placed) = placed else { return skipped("no environment and no pool") };
+    let (service, environment) = (service.clone(), placed.environment.clone());
+    match &placed.away {
+        Some(operation_id) => {
+            let operation_id = operation_id.clone();
+            Err(Rejection::Relocating { service, environment, operation_id })
+        }
+        None if placed.keeps_one && desired == Replicas::MIN => {
+            Err(Rejection::AlwaysOn { service, environment })
+        }
+        None => passed(format!("{environment} serves in cell {}", placed.cell)),
     }
 }
 

@@ -64,7 +64,8 @@ pub fn of_put(
         now,
     };
     reports.add(Gate::Cooldown, cooldown_at_put(&ask, state, put));
-    reports.add(Gate::Capacity, skipped("no pool"));
+    let placed = context.placed.as_ref();
+    reports.add(Gate::Capacity, check_capacity(&registration.service, placed, desired));
     reports.add(Gate::Evidence, ask.evidence_source(put.attest_not_drained));
     ask.policy(&mut reports);
     let actor = context.by.actor.as_str();

@@ -60,7 +60,8 @@ pub fn of_start(
         now,
     };
     reports.add(Gate::Cooldown, ask.cooldown(state, start.override_cooldown, Some(execution)));
-    reports.add(Gate::Capacity, skipped("no pool"));
+    let (service, desired) = (&registration.service, wish.desired_replicas);
+    reports.add(Gate::Capacity, check_capacity(service, context.placed.as_ref(), desired));
     reports.add(Gate::Evidence, count.and_then(|_| ask.evidence(start)));
     ask.policy(&mut reports);
     reports.add(Gate::Approval, check_consent(&reports, execution, Pass::of(&pass), current));

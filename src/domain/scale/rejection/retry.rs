@@ -12,6 +12,7 @@ impl Rejection {
             | Self::InProgress { .. }
             | Self::LeaseHeld { .. }
             | Self::Cooldown { .. }
+            | Self::Relocating { .. }
             | Self::OutcomeUnknown { .. }
             | Self::RetryLater { .. }
             | Self::QuietTime { .. }
@@ -38,6 +39,7 @@ impl Rejection {
             | Self::PremiseMoved { .. }
             | Self::OthersIntent { .. }
             | Self::WrongState { .. }
+            | Self::AlwaysOn { .. }
             | Self::NotWriter { .. }
             | Self::FenceLost { .. }
             | Self::FenceExpired { .. }

@@ -1,0 +1,241 @@
+//! `operation run`: carries an operation out, step by step, under a lease of its own.
+//!
+//! Each step is durable before its call and after it. Killed anywhere, the same line again takes a
+//! newer lease, makes sure that the older one can change nothing any more, and goes on.
+
+use super::error::OpError;
+use super::ids::mint;
+use super::placing::{Placed, not_found};
+use super::relocating::{call_guarded, end_left, is_gone};
+use super::session::Session;
+use super::sight::in_flight_of;
+use super::wait::{pause, refuse_after_signal};
+use crate::actuator::calls::{self, PreparedCall};
+use crate::actuator::host::Deadline;
+use crate::actuator::process::ChildSpec;
+use crate::crash::{self, CrashPoint};
+use crate::domain::id::{CallId, FenceToken, OperationId};
+use crate::domain::placement::command::Command;
+use crate::domain::placement::operation::{
+    Course, LEASE_TTL_DEFAULT, Operation, OperationLease, Step,
+};
+use crate::domain::placement::protocol::Call;
+use crate::domain::placement::registry::RegisteredRelocator;
+use crate::domain::time::DurationMs;
+
+/// How often one run tries a step that may succeed later.
+const TRIES_PER_RUN: u64 = 3;
+/// How long it waits before it tries again; twice as long each time.
+const PAUSE: DurationMs = DurationMs::from_secs(1);
+
+/// What is told while an operation is carried out.
+pub enum Told<'t> {
+    /// A step begins, or has been begun again.
+    Begins(&'t Operation, Step),
+    /// What the relocator says of it.
+    Says(Step, &'t str),
+    /// A step did not come to its end.
+    Failed(&'t Operation, Step),
+}
+
+/// Carries an operation out as far as it goes. `supersede` takes it from a worker that lives.
+pub fn operation_run(
+    session: &mut Session,
+    id: &OperationId,
+    supersede: bool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<Operation, OpError> {
+    let (state, operation) = session.operation(id)?;
+    if operation.course.is_over() {
+        return Ok(operation);
+    }
+    let environment = state.environments.get(&operation.environment);
+    let environment =
+        environment.ok_or_else(|| not_found("environment", &operation.environment))?;
+    let name = environment.relocator.as_ref();
+    let relocator = name.and_then(|name| state.relocators.get(name)).cloned();
+    let relocator = relocator.ok_or_else(|| not_found("relocator", &operation.environment))?;
+    // A host that cannot go on takes no lease.
+    let spec = session.bound_relocator(&relocator.name)?;
+    let lease = take(session, &operation, supersede)?;
+    let mut worker = Worker { id: id.clone(), lease, spec, relocator, tell };
+    let done = worker.work(session);
+    let released = worker.release(session);
+    let operation = done?;
+    released?;
+    Ok(operation)
+}
+
+/// Takes the lease of an operation. A worker that is known to be gone is not waited for.
+fn take(
+    session: &mut Session,
+    operation: &Operation,
+    supersede: bool,
+) -> Result<OperationLease, OpError> {
+    let gone = operation.lease.as_ref().is_some_and(|lease| is_gone(session, lease));
+    if let Some(started) = operation.started.as_ref().filter(|_| gone || supersede) {
+        end_left(session, &started.call_id);
+    }
+    let seen = operation.lease.as_ref().map(|lease| lease.token);
+    let id = operation.operation_id.clone();
+    let (lease_instance_id, holder) = (mint("lease-")?, session.place.holder());
+    let placed = session.place(std::slice::from_ref(&id), None, |state, _| {
+        let now = state.operations.get(&id).and_then(|it| it.lease.as_ref()).map(|it| it.token);
+        Ok(Command::AcquireLease {
+            operation_id: id.clone(),
+            lease_instance_id,
+            holder,
+            ttl: LEASE_TTL_DEFAULT,
+            // Only whoever was looked at: somebody else may have come meanwhile.
+            supersede: supersede || (gone && now == seen),
+        })
+    })?;
+    let lease = placed.operation().and_then(|operation| operation.lease.clone());
+    lease.ok_or_else(|| not_found("operation", &operation.operation_id).into())
+}
+
+struct Worker<'w> {
+    id: OperationId,
+    lease: OperationLease,
+    spec: ChildSpec,
+    relocator: RegisteredRelocator,
+    tell: &'w mut dyn FnMut(Told<'_>),
+}
+
+impl Worker<'_> {
+    const fn token(&self) -> FenceToken {
+        self.lease.token
+    }
+
+    fn transition(&self, session: &mut Session, command: Command) -> Result<Placed, OpError> {
+        session.place(std::slice::from_ref(&self.id), None, |_, _| Ok(command))
+    }
+
+    fn work(&mut self, session: &mut Session) -> Result<Operation, OpError> {
+        let mut failed = 0;
+        loop {
+            refuse_after_signal()?;
+            let (_, operation) = session.operation(&self.id)?;
+            let Some(step) = operation.next_step() else { return Ok(operation) };
+            if matches!(operation.course, Course::Stuck) || operation.course.is_over() {
+                return Ok(operation);
+            }
+            (self.tell)(Told::Begins(&operation, step));
+            if step.is_of_ledger() {
+                self.commit(session)?;
+                failed = 0;
+                continue;
+            }
+            let after = self.step(session, &operation, step)?;
+            if after.is_done(step) && after.trouble.is_none() || after.course != operation.course {
+                failed = 0;
+                continue;
+            }
+            if after.trouble.is_some() && after.tries > 0 {
+                (self.tell)(Told::Failed(&after, step));
+                failed += 1;
+                if failed >= TRIES_PER_RUN || after.course == Course::Stuck {
+                    return Ok(after);
+                }
+                let wait = DurationMs::from_millis(PAUSE.as_millis() << (failed - 1));
+                pause(wait, Deadline::after(wait))?;
+            } else {
+                failed = 0;
+            }
+        }
+    }
+
+    fn commit(&self, session: &mut Session) -> Result<(), OpError> {
+        self.keep(session)?;
+        let (operation_id, token) = (self.id.clone(), self.token());
+        let command = Command::Commit { operation_id, token, services: Vec::new() };
+        self.transition(session, command).map(drop)
+    }
+
+    /// The lease must outlast what comes next.
+    fn keep(&self, session: &mut Session) -> Result<(), OpError> {
+        let (operation_id, token) = (self.id.clone(), self.token());
+        let command = Command::RenewLease { operation_id, token, ttl: LEASE_TTL_DEFAULT };
+        self.transition(session, command).map(drop)
+    }
+
+    fn step(
+        &mut self,
+        session: &mut Session,
+        operation: &Operation,
+        step: Step,
+    ) -> Result<Operation, OpError> {
+        self.keep(session)?;
+        let call_id: CallId = mint("call-")?;
+        let dir = session.place.calls_dir();
+        let prepared = PreparedCall::create(&dir, &call_id)?;
+        crash::hit(CrashPoint::AfterCallFile);
+        let order = operation.order(step).ok_or_else(|| OpError::Internal {
+            what: format!("operation {} has no order for {}", self.id, step.as_str()),
+        })?;
+        let now = session.now();
+        let started = session.place(std::slice::from_ref(&self.id), None, |_, txn| {
+            Ok(Command::StartStep {
+                operation_id: self.id.clone(),
+                token: self.token(),
+                call_id: call_id.clone(),
+                // Under the locks: once the drain is recorded nothing of its services starts.
+                in_flight: in_flight_of(txn, &operation.environment, now)?,
+            })
+        });
+        let started = match started {
+            Ok(started) => started,
+            Err(error) => {
+                drop(prepared);
+                let _ = calls::remove_call(&dir, &call_id);
+                return Err(error);
+            }
+        };
+        let Some(committed) = started.committed else {
+            return Err(OpError::Internal { what: "a step was started twice".to_owned() });
+        };
+        let call = Call {
+            call_id: call_id.clone(),
+            deadline_ms: self.relocator.timeout_ms,
+            environment: operation.environment.clone(),
+            operation: self.id.clone(),
+            token: self.token(),
+            epoch: operation.epoch(),
+            order,
+        };
+        let tell = &mut self.tell;
+        let called = call_guarded(
+            session,
+            committed,
+            prepared,
+            (&self.spec, &self.relocator),
+            call,
+            &self.lease,
+            &mut |line| tell(Told::Says(step, line)),
+        );
+        crash::hit(CrashPoint::AfterAnswer);
+        let end = Command::EndStep {
+            operation_id: self.id.clone(),
+            token: self.token(),
+            step,
+            end: called.end,
+        };
+        let ended = self.transition(session, end)?;
+        let _ = calls::remove_call(&dir, &call_id);
+        if let Some(signal) = called.signal {
+            self.release(session)?;
+            return Err(OpError::Interrupted { signal, key: None });
+        }
+        let operation = ended.operation().cloned();
+        operation.ok_or_else(|| not_found("operation", &self.id).into())
+    }
+
+    /// Nobody needs to wait for this worker any more.
+    fn release(&self, session: &mut Session) -> Result<(), OpError> {
+        if session.is_poisoned() {
+            return Ok(());
+        }
+        let (operation_id, token) = (self.id.clone(), self.token());
+        self.transition(session, Command::ReleaseLease { operation_id, token }).map(drop)
+    }
+}

@@ -1,0 +1,67 @@
+//! `placement plan` and `placement change`: what a change would do, and its admission.
+//!
+//! The copy that serves is looked at before the transaction, because nothing is to exist after a
+//! change that could not be made of it.
+
+use super::error::OpError;
+use super::ids::mint;
+use super::placing::{Placed, not_found};
+use super::session::Session;
+use super::sight::{in_flight_of, sighting_of};
+use crate::domain::placement::command::{Change, Command, Sighting};
+use crate::domain::placement::decide::{Planned, planned};
+use crate::domain::placement::rejection::PlacementRejection;
+use crate::domain::placement::request::KeyedRequest;
+use crate::domain::placement::state::PlacementState;
+
+/// What the relocator says, where it is to be asked: not of a key that is known, and not of what
+/// would be refused whatever it says.
+fn looked_at(
+    session: &mut Session,
+    state: &PlacementState,
+    asked: &KeyedRequest,
+) -> Result<Option<Sighting>, OpError> {
+    if state.operation_of(&asked.key).is_some() {
+        return Ok(None);
+    }
+    let name = &asked.request.environment;
+    let environment = state.environments.get(name).ok_or_else(|| not_found("environment", name))?;
+    let change = change_of(asked, None, Vec::new())?;
+    match planned(state, &change, session.now()) {
+        // It would need nobody to look.
+        Ok(_) => Ok(None),
+        Err(PlacementRejection::InventoryUnknown { .. }) => {
+            sighting_of(session, state, environment).map(Some)
+        }
+        Err(rejection) => Err(rejection.into()),
+    }
+}
+
+fn change_of(
+    asked: &KeyedRequest,
+    sighting: Option<Sighting>,
+    in_flight: Vec<crate::domain::id::ServiceName>,
+) -> Result<Change, OpError> {
+    Ok(Change { asked: asked.clone(), operation_id: mint("op-")?, sighting, in_flight })
+}
+
+/// What a change would do, or why it would be refused. Writes nothing.
+pub fn placement_plan(session: &mut Session, asked: &KeyedRequest) -> Result<Planned, OpError> {
+    let state = session.ledger.read()?.placement(&[], Some(&asked.key))?;
+    let sighting = looked_at(session, &state, asked)?;
+    let in_flight = session.in_flight_in(&asked.request.environment)?;
+    Ok(planned(&state, &change_of(asked, sighting, in_flight)?, session.now())?)
+}
+
+/// Admits a change, with everything that it needs, or nothing.
+pub fn placement_change(session: &mut Session, asked: &KeyedRequest) -> Result<Placed, OpError> {
+    let state = session.ledger.read()?.placement(&[], Some(&asked.key))?;
+    let sighting = looked_at(session, &state, asked)?;
+    let mut change = change_of(asked, sighting, Vec::new())?;
+    let now = session.now();
+    session.place(&[], Some(&asked.key), |_, txn| {
+        // Under the locks: nothing of its services starts before this is decided.
+        change.in_flight = in_flight_of(txn, &change.asked.request.environment, now)?;
+        Ok(Command::Change(Box::new(change)))
+    })
+}

@@ -1,0 +1,88 @@
+//! Looking at the copy that serves: what a change would have to copy, and which services of its
+//! environment are being changed. The shared step of `placement plan`, `placement change` and
+//! `operation run`. Changes nothing.
+
+use super::error::OpError;
+use super::ids::mint;
+use super::relocating::{LOOK_TIMEOUT, ask};
+use super::session::Session;
+use crate::domain::id::{EnvironmentName, FenceToken, ServiceName};
+use crate::domain::placement::command::Sighting;
+use crate::domain::placement::environment::Environment;
+use crate::domain::placement::protocol::{Call, Order, Receipt, Reply, Request};
+use crate::domain::placement::state::PlacementState;
+use crate::domain::scale::execution::Execution;
+use crate::domain::scale::state::ServiceHead;
+use crate::domain::time::Timestamp;
+use crate::ledger::ReadTxn;
+
+/// What the environment's relocator says of the copy that serves. A host that cannot ask is no
+/// error: nobody knows then.
+pub(super) fn sighting_of(
+    session: &mut Session,
+    state: &PlacementState,
+    environment: &Environment,
+) -> Result<Sighting, OpError> {
+    let relocator = environment.relocator.as_ref().and_then(|name| state.relocators.get(name));
+    let Some(relocator) = relocator else {
+        return Ok(Sighting::Unasked(format!("nobody moves {}", environment.name)));
+    };
+    let spec = session.bound_relocator(&relocator.name)?;
+    let call = Call {
+        call_id: mint("call-")?,
+        deadline_ms: LOOK_TIMEOUT,
+        environment: environment.name.clone(),
+        operation: environment.effective.generation.operation.clone(),
+        // Who looks holds nothing.
+        token: FenceToken::MIN,
+        epoch: environment.effective.epoch,
+        order: Order::Inventory { source: environment.effective.copy() },
+    };
+    let request = Request::Call(Box::new(call));
+    match ask(&spec, &relocator.name, &request, LOOK_TIMEOUT) {
+        Ok(Reply::Refused(error)) => Ok(Sighting::Refused(error)),
+        Ok(Reply::Done(receipt)) => Ok(match *receipt {
+            Receipt::Inventory(inventory) => Sighting::Seen(Box::new(inventory)),
+            other => Sighting::Unasked(format!("it answered {}", other.op())),
+        }),
+        Err(OpError::Relocator { problem, .. }) => Ok(Sighting::Unasked(problem)),
+        Err(error) => Err(error),
+    }
+}
+
+impl Session {
+    /// The services of an environment of which something is in flight. Asked right before the write
+    /// that rests on it, and again under its locks by whoever starts a wish: a service starts nothing
+    /// once the drain is recorded.
+    pub(super) fn in_flight_in(
+        &mut self,
+        environment: &EnvironmentName,
+    ) -> Result<Vec<ServiceName>, OpError> {
+        let now = self.now();
+        let read = self.ledger.read()?;
+        in_flight_of(&read, environment, now)
+    }
+}
+
+/// The same by what a transaction sees.
+pub(super) fn in_flight_of(
+    read: &ReadTxn<'_>,
+    environment: &EnvironmentName,
+    now: Timestamp,
+) -> Result<Vec<ServiceName>, OpError> {
+    let is_part = |head: &ServiceHead| {
+        head.registration.as_ref().and_then(|it| it.environment.as_ref()) == Some(environment)
+    };
+    let mut found = Vec::new();
+    for (service, head) in read.service_heads()? {
+        if !is_part(&head) {
+            continue;
+        }
+        let state = read.service_state(&service, &[])?;
+        let in_flight = |it: &Execution| it.is_live() && it.is_in_flight(now);
+        if state.executions.values().any(in_flight) {
+            found.push(service);
+        }
+    }
+    Ok(found)
+}

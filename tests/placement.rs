@@ -1,0 +1,9 @@
+//! Placement: the rules over code, and the real program over both engines.
+
+mod golden;
+mod operations;
+mod program;
+mod registry;
+mod rows;
+mod walk;
+mod world;
