@@ -35,6 +35,7 @@ impl Rejection {
             | Self::ModeMismatch { .. }
             | Self::TargetChanged { .. }
             | Self::TargetTaken { .. }
+            | Self::WorkloadTaken { .. }
             | Self::PremiseMoved { .. }
             | Self::OthersIntent { .. }
             | Self::WrongState { .. }
