@@ -11,6 +11,7 @@ use scalectl::domain::scale::decide::decide;
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
+use scalectl::domain::scale::others::Others;
 use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::provenance::Provenance;
 use scalectl::domain::scale::result::{ActuationResult, Answer, Detail};
@@ -125,7 +126,8 @@ fn register(txn: &mut WriteTxn<'_>, facts: &Facts, name: &ServiceName) -> Done<(
         registration,
         binding: head.binding.clone(),
         expected: None,
-        target_holder: None,
+        accept_uid: None,
+        others: Others::default(),
         owners: Owners::default(),
         authorization: None,
     }));

@@ -209,3 +209,20 @@ fn a_count_that_drifts_before_its_confirmation_is_not_waited_for() {
     world.run("scale web=3 --reason anew --timeout 20s").exits(0);
     gate(&world, "web=3").exits(0);
 }
+
+/// A gate is about what holds now, and a hold keeps just that: it closes none, and it is told.
+#[test]
+fn a_hold_closes_no_gate_and_is_told() {
+    let world = verified();
+    assert_eq!(gate(&world, "web=3").exits(0).at("/services/0/held"), serde_json::Value::Null);
+    world.run_args(&["hold", "set", "web", "--until", "1h", "--reason", "an upgrade"]).exits(0);
+    let ran = gate(&world, "web=3").exits(0);
+    assert_eq!(ran.at("/services/0/held/reason"), "an upgrade");
+    let ran = world.run("gate web=3").exits(0);
+    assert!(ran.stdout.contains("(an upgrade): it closes no gate; only a broken"), "{ran:#?}");
+    // What is closed otherwise stays so, and says who keeps it from being mended.
+    let ran = gate(&world, "web=5").exits(10);
+    assert!(ran.stderr.contains("web: 3 is wished, and 5 is asked (held by"), "{ran:#?}");
+    tell(&world, "count", "7");
+    gate(&world, "web").exits(23).says("(held by");
+}

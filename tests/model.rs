@@ -13,6 +13,8 @@ mod consent;
 mod deeds;
 mod faults;
 mod forged;
+mod guarded;
+mod laid;
 mod machine;
 mod mutants;
 mod orders;
@@ -30,6 +32,7 @@ use std::sync::Mutex;
 use stateright::{Checker, Model};
 
 use book::{Book, Met};
+use guarded::GUARDED;
 use machine::Machine;
 use mutants::Mutant;
 use people::PEOPLE;
@@ -97,6 +100,12 @@ fn every_promise_holds_in_every_state_and_the_interesting_ones_are_reached() {
 #[test]
 fn nothing_that_needs_consent_is_done_without_it() {
     people::PINS.hold(PEOPLE);
+}
+
+/// The same where somebody holds the count, where a quorum is asked for, and where acts are signed.
+#[test]
+fn nothing_passes_a_hold_a_quorum_or_a_signature_that_is_asked_for() {
+    guarded::PINS.hold(GUARDED);
 }
 
 /// What is met in all worlds of a list, and how often.

@@ -249,11 +249,19 @@ fn answer(args: &AnswerArgs, app: &mut App, grants: bool) -> Outcome {
     let key = args.what.key(app)?;
     super::install_signals()?;
     let sign_with = args.sign.key(app);
-    let report = approval_answer(app.session()?, &key, grants, &reason, sign_with.as_deref())?;
+    let (report, by) =
+        approval_answer(app.session()?, &key, grants, &reason, sign_with.as_deref())?;
     let mut answer = view::answer(app, &report, Exit::Ok);
     let name = format!("{}@{}", report.execution.intent.service, report.execution.revision());
     let now = app.session()?.now();
     answer = answer.noun("approval", &view_of(&report.execution, now));
+    // What was not answered by this line was answered by somebody else.
+    if report.recorded {
+        let word = if grants { "agreed to by" } else { "refused by" };
+        let signed = if by.signed_by.is_some() { "" } else { " · not signed" };
+        let known = known_as(&by);
+        answer = answer.line(format!("  {word:<13} {} (claim) · {known}{signed}", by.actor));
+    }
     Ok(if grants {
         answer.line(format!(
             "  {name} is accepted; it runs when its command is run again, or by reconcile"

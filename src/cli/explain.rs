@@ -268,6 +268,7 @@ fn known(
         known.push(("quiet from", quiet.to_string()));
         known.push(("blocks", format!("every new intent of {}", execution.intent.service)));
     }
+    known.extend(execution.intent.rolls_back.as_ref().map(|key| ("rolls back", key.to_string())));
     if execution.drift {
         known.push(("drift", drift(execution).to_owned()));
     }
@@ -361,7 +362,8 @@ fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<
             way(&format!("actuate {name}"), "the next attempt, once its time has come"),
             abandon(),
         ],
-        Next::Confirm => to_confirm(execution),
+        Next::Confirm => vec![way(&format!("observe {name} --wait"), "confirm it")],
+        Next::Drifted => drifted(execution),
         Next::Answer => vec![
             way(&format!("approval show {name}"), "what is asked, and whether you may answer"),
             way(&format!("approval grant {name} --reason TEXT"), "another person agrees"),
@@ -374,13 +376,14 @@ fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<
 }
 
 /// A count that somebody has changed since the call is not confirmed by waiting.
-fn to_confirm(execution: &Execution) -> Vec<(String, String)> {
-    let name = execution.key();
-    let observe = (format!("scalectl observe {name} --wait"), "confirm it".to_owned());
+fn drifted(execution: &Execution) -> Vec<(String, String)> {
     let (service, desired) = (&execution.intent.service, execution.desired());
-    let anew = execution.drift.then(|| {
-        let line = format!("scalectl scale {service}={desired} --reason TEXT");
-        (line, "wish it anew: another count was read".to_owned())
-    });
-    std::iter::once(observe).chain(anew).collect()
+    let adopt = format!("scalectl adopt {service} --reason TEXT");
+    let adopt = (adopt, "take what is there for what is wished".to_owned());
+    let confirm = format!("scalectl observe {} --wait", execution.key());
+    let anew = format!("scalectl scale {service}={desired} --reason TEXT");
+    let anew = (anew, "wish it anew: another count was read".to_owned());
+    let confirm = (confirm, "confirm it, where its count has come back".to_owned());
+    let adopt = execution.last_reading.is_some().then_some(adopt);
+    std::iter::once(anew).chain(adopt).chain([confirm]).collect()
 }

@@ -26,7 +26,7 @@ use crate::domain::scale::execution::Execution;
 use crate::domain::scale::passage::Passage;
 use crate::domain::time::{DurationMs, Timestamp};
 use crate::ops::gate::{GateRequest, Gated, gate};
-use words::{problem_of, read_text, verdict, why, wish_text};
+use words::{held, problem_of, read_text, verdict, why, wish_text};
 
 pub(super) const NOUN: Noun = Noun {
     name: "gate",
@@ -194,8 +194,13 @@ fn answer_of(app: &App, mut rows: Vec<Gated>, now: Timestamp, out: &mut Out) -> 
     let mut answer = answer
         .noun("open", &(open == rows.len()))
         .noun("services", &views)
-        .table(table_of(&rows, now))
-        .line(last.clone());
+        .table(table_of(&rows, now));
+    for row in &rows {
+        if let Some(hold) = row.head.authority.hold_at(now) {
+            answer = answer.line(held(&row.service, hold));
+        }
+    }
+    answer = answer.line(last.clone());
     for row in rows.iter().filter(|row| row.passage == Passage::Open) {
         answer = answer.name(row.service.as_str());
     }
@@ -260,6 +265,7 @@ fn view_of(row: &Gated, problem: Option<&Problem>, now: Timestamp) -> Value {
         "state": row.wish.as_ref().map(|wish| wish.phase.as_str()),
         "outcome": row.wish.as_ref().and_then(view::outcome_word),
         "unreviewed": row.head.authorizations.len(),
+        "held": row.head.authority.hold_at(now),
         "why": (row.passage != Passage::Open).then(|| why(row)),
         "next": problem.map(|problem| problem.next.clone()),
     })

@@ -141,18 +141,24 @@ fn list(app: &mut App) -> Outcome {
 
 fn bind(args: &BindArgs, app: &mut App) -> Outcome {
     let bound = service_bind(app.session()?, &args.name, args.accept_uid.as_ref())?;
-    let mut answer = Answer::ok()
+    let answer = Answer::ok()
         .recorded(if bound.changed { Recorded::Yes } else { Recorded::No })
         .whole_noun("service", view::service(&bound.head))
-        .noun("reading", &bound.reading)
-        .name(args.name.as_str())
-        .line(format!(
-            "{}  uid {}  version {}  {}",
-            args.name,
-            bound.reading.target_uid,
-            bound.reading.target_resource_version,
-            view::reading_text(&bound.reading)
-        ));
+        .name(args.name.as_str());
+    let name = &args.name;
+    let mut answer = match (&bound.reading, &bound.head.binding) {
+        (Some(reading), _) => answer.noun("reading", reading).line(format!(
+            "{name}  uid {}  version {}  {}",
+            reading.target_uid,
+            reading.target_resource_version,
+            view::reading_text(reading)
+        )),
+        (None, Some(said)) => answer.line(format!(
+            "{name}  uid {}  version {}  as said: nobody can read it",
+            said.target_uid, said.target_resource_version
+        )),
+        (None, None) => answer,
+    };
     answer.changed = bound.changed;
     answer.current = view::current(&bound.head);
     Ok(answer)

@@ -2,6 +2,8 @@
 //!
 //! Owns the texts for states, as `problem/` owns those for refusals. Never decides an exit code.
 
+mod drift;
+
 use super::app::App;
 use super::exit::Exit;
 use super::fault::cut;
@@ -20,6 +22,7 @@ use crate::domain::scale::standing::stranded;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ops::report::Report;
+use drift::drifted;
 
 /// The problem of a report that ends with `exit`; none where all is well, or well so far.
 pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem> {
@@ -38,7 +41,7 @@ pub(super) fn problem(app: &App, report: &Report, exit: Exit) -> Option<Problem>
             mismatch(execution, &what, &c)
         }
         (Exit::Diverged, Phase::Verified { cause: Some(_) }) => partial(execution, &what, &c),
-        (Exit::Diverged, _) => differs(execution, &name, &c),
+        (Exit::Diverged, _) => drifted(report, &name, &c),
         (Exit::Unknown, Phase::RecoveryPending { pending }) => {
             return Some(unknown(app, execution, pending, &what, &c));
         }
@@ -114,6 +117,7 @@ fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
         | Next::Overtaken { .. }
         | Next::Retry { .. }
         | Next::Confirm
+        | Next::Drifted
         | Next::Over => problem
             .hint("replay starts no wish: carry it out with the first, or take it back with")
             .run(c.command(&["actuate", key]))
@@ -235,27 +239,6 @@ fn partial(execution: &Execution, what: &str, c: &ProblemContext) -> Problem {
     };
     problem
         .hint("look at what is there, then make a new wish under a new key")
-        .run(c.command(&["explain", execution.key().as_str()]))
-}
-
-fn differs(execution: &Execution, name: &str, c: &ProblemContext) -> Problem {
-    let desired = execution.desired();
-    let read = execution.last_reading.as_ref().map(|reading| reading.replicas);
-    let problem = match read {
-        Some(read) => Problem::new(
-            "diverged",
-            Exit::Diverged,
-            format!("{name} wants {desired}, and {read} were read"),
-        )
-        .values(desired.get(), read.get()),
-        None => Problem::new(
-            "diverged",
-            Exit::Diverged,
-            format!("{name} wants {desired}, and a late result contradicts it"),
-        ),
-    };
-    problem
-        .hint("see what is known, then decide")
         .run(c.command(&["explain", execution.key().as_str()]))
 }
 

@@ -57,7 +57,10 @@ pub(super) struct WishArgs {
     /// How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none
     #[arg(long, value_name = "DURATION", value_parser = approve_within, default_value = "24h")]
     pub(super) approve_within: DurationMs,
-    /// Undo this failed wish: it ends as abandoned in the same transaction
+    /// Undo this wish of the service: the count is yours to name. One that failed and may be tried
+    /// again ends as abandoned in the same transaction; one that was carried out, or is over, stays
+    /// as it is, and its end is named with this one. Refused while its call runs (11), while nobody
+    /// knows what became of it (16: `replay` first), and where it changed nothing (10)
     #[arg(long, value_name = "KEY")]
     pub(super) rolls_back: Option<String>,
 }

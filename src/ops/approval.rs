@@ -10,6 +10,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::command::AuthorityCommand;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::Execution;
+use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::signed::SignedAct;
@@ -62,7 +63,7 @@ pub fn approval_answer(
     grants: bool,
     reason: &Detail,
     sign_with: Option<&Path>,
-) -> Result<Report, OpError> {
+) -> Result<(Report, Provenance), OpError> {
     if grants {
         read_for_answer(session, key)?;
     }
@@ -80,5 +81,5 @@ pub fn approval_answer(
         let (key, reason) = (key.clone(), reason.clone());
         AuthorityCommand::Answer { key, grants, reason, signing }
     })?;
-    Report::of(done, key)
+    Ok((Report::of(done, key)?, sealed.by(&session.by)))
 }

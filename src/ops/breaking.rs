@@ -18,6 +18,7 @@ use crate::domain::scale::consent::Incident;
 use crate::domain::scale::decide::{decide, on_ledger_clock};
 use crate::domain::scale::gates::{Reports, fresh_count, of_put};
 use crate::domain::scale::glass::above_max;
+use crate::domain::scale::others::Others;
 use crate::domain::scale::owners::Owners;
 use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::rejection::Rejection;
@@ -91,7 +92,8 @@ impl Breaking {
             registration,
             binding: head.binding.clone(),
             expected: None,
-            target_holder: None,
+            accept_uid: None,
+            others: Others::default(),
             owners: Owners::default(),
             authorization: Some(self.id.clone()),
         })))

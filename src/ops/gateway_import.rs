@@ -85,7 +85,8 @@ pub fn gateway_import(session: &mut Session, bytes: &[u8]) -> Result<GatewayImpo
                     let registration = gateway::registration(&service, &raw);
                     let binding = gateway::binding(&service, now);
                     Ok(Command::RegisterService(Box::new(RegisterService {
-                        target_holder: holders.other(&registration, &binding.target_uid),
+                        accept_uid: None,
+                        others: holders.others(&registration, &binding.target_uid),
                         registration,
                         binding: Some(binding),
                         expected: Some(0),

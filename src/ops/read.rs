@@ -8,12 +8,13 @@ use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
-use crate::domain::id::{ExecutionKey, ServiceName, TargetUid};
+use crate::domain::id::{ExecutionKey, ServiceName, TargetUid, WorkloadId};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::{Reply, decide};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::others::{Namesake, Others};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::Registration;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
@@ -117,46 +118,58 @@ impl Session {
     }
 }
 
-/// The other service of the ledger that has such an object for its target.
-pub(crate) fn target_holder(
+/// The other services of the ledger that have such an object, or one of its name, for a target.
+pub(crate) fn target_holders(
     read: &ReadTxn<'_>,
     registration: &Registration,
     uid: &TargetUid,
-) -> Result<Option<ServiceName>, OpError> {
-    Ok(TargetHolders::of(read)?.other(registration, uid))
+) -> Result<Others, OpError> {
+    Ok(TargetHolders::of(read)?.others(registration, uid))
 }
 
-/// Which object is the target of which service: for whoever asks about many.
-pub(crate) struct TargetHolders(Vec<(ServiceName, ServiceHead)>, BTreeMap<TargetUid, Vec<usize>>);
+/// Which object, and which name, is the target of which service: for whoever asks about many.
+pub(crate) struct TargetHolders {
+    heads: Vec<(ServiceName, ServiceHead)>,
+    by_uid: BTreeMap<TargetUid, Vec<usize>>,
+    by_workload: BTreeMap<WorkloadId, Vec<usize>>,
+}
 
 impl TargetHolders {
     /// As a transaction sees them.
     pub(crate) fn of(read: &ReadTxn<'_>) -> Result<Self, OpError> {
         let heads = read.service_heads()?;
         let mut by_uid: BTreeMap<TargetUid, Vec<usize>> = BTreeMap::new();
+        let mut by_workload: BTreeMap<WorkloadId, Vec<usize>> = BTreeMap::new();
         for (at, (_, head)) in heads.iter().enumerate() {
             if let Some(binding) = &head.binding {
                 by_uid.entry(binding.target_uid.clone()).or_default().push(at);
             }
+            if let Some(registration) = &head.registration {
+                by_workload.entry(registration.workload_id.clone()).or_default().push(at);
+            }
         }
-        Ok(Self(heads, by_uid))
+        Ok(Self { heads, by_uid, by_workload })
     }
 
-    /// The other service that has such an object for its target.
-    pub(crate) fn other(
-        &self,
-        registration: &Registration,
-        uid: &TargetUid,
-    ) -> Option<ServiceName> {
-        let of_uid = self.1.get(uid).into_iter().flatten().map(|at| &self.0[*at]);
-        let is_same = |head: &ServiceHead| {
+    /// The other services that have such an object, or one of its name.
+    pub(crate) fn others(&self, registration: &Registration, uid: &TargetUid) -> Others {
+        let heads = |found: Option<&Vec<usize>>| {
+            let found = found.into_iter().flatten().map(|at| &self.heads[*at]);
+            found.filter(|(name, _)| *name != registration.service).collect::<Vec<_>>()
+        };
+        let is_there = |head: &ServiceHead| {
             head.registration.as_ref().is_some_and(|other| {
                 other.cluster_id == registration.cluster_id
                     && other.runtime_id == registration.runtime_id
             })
         };
-        let mut others = of_uid.filter(|(name, _)| *name != registration.service);
-        others.find(|(_, head)| is_same(head)).map(|(name, _)| name.clone())
+        let of_uid = heads(self.by_uid.get(uid));
+        let of_workload = heads(self.by_workload.get(&registration.workload_id));
+        let namesakes = of_workload.into_iter().filter(|(_, head)| is_there(head));
+        Others {
+            holder: of_uid.into_iter().find(|(_, head)| is_there(head)).map(|(it, _)| it.clone()),
+            namesakes: namesakes.filter_map(|(_, head)| Namesake::of(head)).collect(),
+        }
     }
 }
 
@@ -230,7 +243,7 @@ impl Session {
             began_after_serial,
             bound_before,
             accept_uid: None,
-            target_holder: None,
+            others: Others::default(),
         };
         let now = self.now();
         let decided =

@@ -22,9 +22,11 @@ use super::tally::Turn;
 use super::wait::refuse_after_signal;
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
+use crate::domain::scale::decide::verdict_of;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::intent::{Reason, RetryAsked};
 use crate::domain::scale::left::Left;
+use crate::domain::scale::observation::ReadingVerdict;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::time::DurationMs;
@@ -301,7 +303,19 @@ fn step(
             let read = report.execution.last_reading.as_ref();
             let why = read.map_or_else(
                 || "confirmed by the actuator's own word".to_owned(),
-                |reading| format!("read {}", reading.replicas),
+                |reading| match verdict_of(&report.execution, reading) {
+                    ReadingVerdict::Differs if reading.replicas == report.execution.desired() => {
+                        "another object was read".to_owned()
+                    }
+                    ReadingVerdict::Differs => format!(
+                        "read {}, not {}: wish it anew, or adopt it",
+                        reading.replicas,
+                        report.execution.desired()
+                    ),
+                    ReadingVerdict::Matches | ReadingVerdict::NotYet => {
+                        format!("read {}", reading.replicas)
+                    }
+                },
             );
             Ok((report, why))
         }

@@ -2,16 +2,18 @@
 
 use super::ask::{owners_of, reading_of};
 use super::error::OpError;
-use super::read::{READING_TRIES, overtaken, target_holder};
+use super::read::{READING_TRIES, overtaken, target_holders};
 use super::session::Session;
 use super::transition::Transition;
 use super::wait::refuse_after_signal;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{ActuatorName, ServiceName, TargetUid};
-use crate::domain::scale::command::Command;
+use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::owners::Owners;
+use crate::domain::scale::rejection::Rejection;
+use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::WriteTxn;
 
@@ -19,8 +21,8 @@ use crate::ledger::WriteTxn;
 pub struct Bound {
     /// The service as it now is.
     pub head: ServiceHead,
-    /// What was read.
-    pub reading: Reading,
+    /// What was read; none where nobody can read and a person has said it.
+    pub reading: Option<Reading>,
     /// Whether anything changed.
     pub changed: bool,
 }
@@ -32,15 +34,32 @@ pub fn service_bind(
     accept_uid: Option<&TargetUid>,
 ) -> Result<Bound, OpError> {
     let state = session.load_service(service)?;
-    let (reading, transition) = session.bind(service, state, accept_uid)?.ok_or_else(|| {
-        OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
-    })?;
+    let (reading, transition) = match (session.bind(service, state, accept_uid)?, accept_uid) {
+        (Some(bound), _) => bound,
+        (None, Some(uid)) => return session.bind_as_said(service, uid),
+        (None, None) => return Err(cannot_read(service)),
+    };
     let bound_at = transition.state.head.binding.as_ref().map(|binding| binding.read_at);
     if transition.reply == Reply::Unchanged && Some(reading.began_at) < bound_at {
         let text = "a newer reading was recorded meanwhile, and is what is bound";
         session.notice("older_reading", text);
     }
-    Ok(Bound { changed: transition.committed.is_some(), head: transition.state.head, reading })
+    Ok(Bound {
+        changed: transition.committed.is_some(),
+        head: transition.state.head,
+        reading: Some(reading),
+    })
+}
+
+fn cannot_read(service: &ServiceName) -> OpError {
+    OpError::Usage {
+        code: "cannot_inspect",
+        message: format!("nobody can read the target of {service}"),
+        hint: Some(format!(
+            "say what it is: another object with --accept-uid UID, another version with service \
+             put {service} --target-version and the four other members of its target"
+        )),
+    }
 }
 
 impl Session {
@@ -94,6 +113,30 @@ impl Session {
         Ok(bound.map(|(reading, transition)| (reading, transition.state)))
     }
 
+    /// Another object under the same name, by a person's word: nobody can read which one is there.
+    fn bind_as_said(&mut self, service: &ServiceName, uid: &TargetUid) -> Result<Bound, OpError> {
+        let now = self.now();
+        let transition = self.registration(service, |state, txn| {
+            let (Some(registration), Some(bound)) = (&state.head.registration, &state.head.binding)
+            else {
+                return Err(Rejection::NoSuchService { service: service.clone() }.into());
+            };
+            let (target_uid, read_at) = (uid.clone(), now);
+            let version = bound.target_resource_version.clone();
+            Ok(Command::RegisterService(Box::new(RegisterService {
+                registration: registration.clone(),
+                binding: Some(Binding::said(target_uid, version, read_at)),
+                expected: None,
+                accept_uid: Some(uid.clone()),
+                others: target_holders(txn, registration, uid)?,
+                owners: Owners::default(),
+                authorization: None,
+            })))
+        })?;
+        let changed = transition.committed.is_some();
+        Ok(Bound { changed, head: transition.state.head, reading: None })
+    }
+
     /// Reads until no result and no other reading was recorded meanwhile, and records it.
     fn bind(
         &mut self,
@@ -110,14 +153,14 @@ impl Session {
             let build = |found: &ServiceState, txn: &WriteTxn<'_>| {
                 let is_new = found.head.binding.as_ref().is_none_or(|b| b.target_uid != *uid);
                 let registration = found.head.registration.as_ref().filter(|_| is_new);
-                let holder = registration.map(|settings| target_holder(txn, settings, uid));
+                let others = registration.map(|settings| target_holders(txn, settings, uid));
                 Ok(Command::BindTarget {
                     service: service.clone(),
                     reading: reading.clone(),
                     began_after_serial: head.reading_serial,
                     bound_before: head.binding.clone(),
                     accept_uid: accept_uid.cloned(),
-                    target_holder: holder.transpose()?.flatten(),
+                    others: others.transpose()?.unwrap_or_default(),
                 })
             };
             // Only another object may be somebody else's, and only this word binds one.

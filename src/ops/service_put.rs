@@ -8,7 +8,7 @@ mod scaling;
 
 use super::ask::{owners_of, reading_of};
 use super::error::OpError;
-use super::read::target_holder;
+use super::read::target_holders;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
@@ -20,8 +20,8 @@ use crate::domain::scale::command::{Command, RegisterService};
 use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::owners::Owners;
 use crate::domain::scale::service::{
-    Binding, ConvergeOn, Drain, FenceSource, OnUnknown, Outdated, RegisteredActuator,
-    RegisteredMode, Registration, TargetMatch,
+    Binding, ConvergeOn, Drain, FenceSource, OnUnknown, RegisteredActuator, RegisteredMode,
+    Registration, TargetMatch,
 };
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::DurationMs;
@@ -141,10 +141,11 @@ pub fn service_put(
     let driving = if is_ours { target.owners.drive.clone() } else { Vec::new() };
     let transition = session.registration(service, |state, txn| {
         let binding = target.binding.as_ref().or(state.head.binding.as_ref());
-        let holder = binding.map(|binding| target_holder(txn, &registration, &binding.target_uid));
+        let others = binding.map(|binding| target_holders(txn, &registration, &binding.target_uid));
         Ok(Command::RegisterService(Box::new(RegisterService {
             authorization: None,
-            target_holder: holder.transpose()?.flatten(),
+            accept_uid: None,
+            others: others.transpose()?.unwrap_or_default(),
             registration,
             binding: target.binding,
             owners: target.owners,
@@ -251,15 +252,7 @@ fn read_target(
             cluster: cluster.clone(),
             runtime: runtime.clone(),
             workload,
-            binding: Some(Binding {
-                target_uid: uid.clone(),
-                target_resource_version: version.clone(),
-                generation: None,
-                replicas: None,
-                ready_replicas: None,
-                read_at: session.now(),
-                outdated: Outdated::default(),
-            }),
+            binding: Some(Binding::said(uid.clone(), version.clone(), session.now())),
             owners: Owners::default(),
         });
     }

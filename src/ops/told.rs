@@ -17,6 +17,7 @@ pub(super) fn of_events(
     state: &ServiceState,
 ) -> Vec<Notice> {
     let mut told: Vec<Notice> = events.iter().filter_map(|event| ended(event, state)).collect();
+    told.extend(events.iter().filter_map(|event| not_the_count_before(event, state)));
     for event in events {
         let EventBody::IntentAccepted { intent, .. } = &event.body else { continue };
         if !intent.dry_run {
@@ -91,4 +92,25 @@ fn ended(event: &Event, state: &ServiceState) -> Option<Notice> {
     );
     let text = format!("this ends {name}, which had not started");
     Some(Notice { code: "ends_waiting", text })
+}
+
+/// A way back to another count than the one before what it undoes is what somebody may have meant;
+/// nobody may find it out later only.
+fn not_the_count_before(event: &Event, state: &ServiceState) -> Option<Notice> {
+    let intent = match &event.body {
+        EventBody::IntentAccepted { intent, .. } | EventBody::IntentProposed { intent, .. } => {
+            intent
+        }
+        _ => return None,
+    };
+    let undone = state.executions.get(intent.rolls_back.as_ref()?)?;
+    let (before, desired) = (undone.intent.current?, intent.wish.desired_replicas);
+    let name = format!("{}@{}", undone.intent.service, undone.revision());
+    (before != desired).then(|| Notice {
+        code: "not_the_count_before",
+        text: format!(
+            "this rolls {name} back to {desired}, and {before} ran before it ({before} → {})",
+            undone.desired()
+        ),
+    })
 }

@@ -3,6 +3,7 @@
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::service::OnUnknown;
 
+use super::guarded::Proof;
 use super::machine::{Act, Machine, REPLICAS};
 use super::orders::{Answer, Look, Order, Word};
 use super::setup::Setup;
@@ -71,7 +72,8 @@ impl Machine {
         match snapshot.processes[usize::from(host)] {
             Process::Idle => self.idle(snapshot, host, acts),
             Process::Gathered { key, look } => {
-                acts.push(ask(Order::Start { key, host, real: snapshot.real, look }));
+                let (real, proof) = (snapshot.real, Proof::Nothing);
+                acts.push(ask(Order::Start { key, host, real, look, proof }));
             }
             Process::Committed { call } => {
                 acts.push(Act::Spawn(host));
@@ -126,7 +128,8 @@ impl Machine {
         for key in self.known(snapshot) {
             let execution = &state.executions[&id(&Setup::key(key))];
             let ask = |order| Act::Ask { host: Some(host), order };
-            let start = Order::Start { key, host, real: snapshot.real, look };
+            let real = snapshot.real;
+            let start = |proof| Order::Start { key, host, real, look, proof };
             let is_startable = matches!(
                 execution.phase,
                 Phase::Accepted | Phase::Failed { .. } | Phase::RecoveryPending { .. }
@@ -134,10 +137,10 @@ impl Machine {
             if setup.may("slow") && is_startable {
                 acts.push(Act::Gather { host, key });
             } else {
-                acts.push(ask(start.clone()));
+                acts.extend(setup.consent.proofs.iter().map(|proof| ask(start(*proof))));
             }
             if snapshot.mishaps > 0 && is_startable {
-                acts.push(Act::StartUnknown { host, order: start });
+                acts.push(Act::StartUnknown { host, order: start(Proof::Nothing) });
             }
             if setup.may("leases") {
                 acts.push(ask(Order::Acquire { key, host, real: snapshot.real }));

@@ -2,6 +2,7 @@
 
 use super::explore;
 use super::faults::FAULTS;
+use super::guarded::GUARDED;
 use super::mutants::Mutant;
 use super::people::PEOPLE;
 use super::setup::MODELS;
@@ -70,7 +71,7 @@ type Row = (Mutant, &'static str, &'static str);
 fn check(rows: &[Row], asks_invariants: bool) {
     let mut found = Vec::new();
     for (mutant, name, _) in rows {
-        let mut models = MODELS.iter().chain(PEOPLE);
+        let mut models = MODELS.iter().chain(PEOPLE).chain(GUARDED);
         let (_, setup, ..) = models.find(|(known, ..)| known == name).expect("a model");
         let broken = explore(*setup, *mutant, asks_invariants).found;
         found.push((*mutant, *name, broken.map_or("nothing", |(broken, _)| broken)));
@@ -107,6 +108,7 @@ fn every_rule_of_the_model_has_a_fault_that_breaks_it() {
     let sources = [
         include_str!("book.rs"),
         include_str!("consent.rs"),
+        include_str!("laid.rs"),
         include_str!("machine.rs"),
         include_str!("transition.rs"),
         include_str!("truth.rs"),

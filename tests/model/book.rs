@@ -18,6 +18,7 @@ use scalectl::domain::scale::state::ServiceState;
 
 use super::consent::{self, Scene};
 use super::forged;
+use super::laid;
 use super::mutants::{Mutant, decide_as};
 use super::orders::{self, Order};
 use super::setup::Setup;
@@ -120,7 +121,7 @@ impl Book {
         let page = now.page;
         let before = Arc::clone(&pages.all[page as usize].state);
         let log = Arc::clone(&pages.all[page as usize].log);
-        let command = orders::command(&self.setup, &before, order);
+        let command = orders::command(&self.setup, &before, order, now.wall);
         let decision = self.decision(&before, &command, order, now);
         let decision = match decision {
             Ok(decision) => decision,
@@ -146,7 +147,8 @@ impl Book {
         if self.setup.has_people() {
             let policy = &self.policies[usize::from(now.policy)].0;
             let scene = Scene { before: &before, log: &log, command: &command, policy };
-            if let Err(rule) = consent::check(&scene, &decision.events) {
+            let checked = consent::check(&scene, &decision.events);
+            if let Err(rule) = checked.and_then(|()| laid::check(&scene, &decision.events)) {
                 return Said::Broken(rule);
             }
         }
@@ -193,6 +195,7 @@ impl Book {
             actor = person.claim();
             person.user().clone_into(&mut by.os_user);
             by.uid = person.uid();
+            by.signed_by = order.sign().key_of(person);
         }
         by.actor = actor.to_owned().try_into().expect("a claim");
         let ledger_id: LedgerId = id("ledger-1");
@@ -244,7 +247,7 @@ impl Pages {
             let (word, outcome) = (execution.phase.as_str(), outcome.unwrap_or_default());
             *self.phases.entry(format!("{word}{outcome}{drift}")).or_default() += 1;
         }
-        for met in consent::met(&state) {
+        for met in consent::met(&state).into_iter().chain(laid::met(&state)) {
             *self.phases.entry(met).or_default() += 1;
         }
         let page = u32::try_from(self.all.len()).expect("few states");

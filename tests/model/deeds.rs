@@ -1,15 +1,18 @@
 //! What persons do about consent, and what happens to the world meanwhile.
 
+use scalectl::domain::id::ExecutionKey;
 use scalectl::domain::scale::command::{AuthorityCommand, Authorize, Command, RegisterService};
 use scalectl::domain::scale::event::EventBody;
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::others::Others;
 use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::signed::Signing;
 use scalectl::domain::scale::state::ServiceState;
-use scalectl::domain::time::DurationMs;
+use scalectl::domain::time::{DurationMs, Timestamp};
 
+use super::guarded::{self, Sign};
 use super::machine::{Act, Machine, REPLICAS};
 use super::orders::{Look, Order, TICK, Word, reading, settlement};
 use super::people::Person;
@@ -25,9 +28,11 @@ pub(super) enum Deed {
         key: u8,
         grants: bool,
         by: Person,
+        sign: Sign,
     },
     Authorize {
         glass: u8,
+        sign: Sign,
     },
     Revoke {
         glass: u8,
@@ -35,6 +40,12 @@ pub(super) enum Deed {
     },
     Review {
         glass: u8,
+        by: Person,
+        sign: Sign,
+    },
+    /// Lets nothing change the count for a time, or ends that.
+    Hold {
+        begins: bool,
         by: Person,
     },
     /// Raises the upper bound under it, to what it says or above that.
@@ -79,8 +90,21 @@ impl Deed {
             Self::Answer { by, .. }
             | Self::Revoke { by, .. }
             | Self::Review { by, .. }
+            | Self::Hold { by, .. }
             | Self::Raise { by, .. } => by,
             _ => Person::Ann,
+        }
+    }
+}
+
+impl Deed {
+    /// How it is signed.
+    pub(super) const fn sign(self) -> Sign {
+        match self {
+            Self::Answer { sign, .. }
+            | Self::Authorize { sign, .. }
+            | Self::Review { sign, .. } => sign,
+            _ => Sign::Nothing,
         }
     }
 }
@@ -94,28 +118,39 @@ pub(super) fn glass_of(words: &str) -> Option<u8> {
     words.split_whitespace().find_map(|word| word.strip_prefix("glass")?.parse().ok())
 }
 
-fn why() -> Detail {
+pub(super) fn why() -> Detail {
     Detail::cut("model")
 }
 
-pub(super) fn command(setup: &Setup, state: &ServiceState, deed: Deed) -> Command {
+pub(super) fn command(setup: &Setup, state: &ServiceState, deed: Deed, now: Timestamp) -> Command {
     let service = || id("web");
     Command::Authority(Box::new(match deed {
-        Deed::Answer { key, grants, .. } => {
-            let (key, signing) = (id(&Setup::key(key)), Signing::default());
+        Deed::Answer { key, grants, sign, .. } => {
+            let key: ExecutionKey = id(&Setup::key(key));
+            let signing = guarded::of_answer(setup, state, &key, grants, sign);
             AuthorityCommand::Answer { key, grants, reason: why(), signing }
         }
-        Deed::Authorize { glass } => authorize(setup, glass),
+        Deed::Authorize { glass, sign } => AuthorityCommand::Authorize(guarded::signed(
+            setup,
+            state,
+            authorize(setup, glass),
+            sign,
+        )),
+        Deed::Hold { begins, .. } => AuthorityCommand::Hold {
+            service: service(),
+            until: begins.then(|| now.plus(DurationMs::from_secs(setup.consent.hold * TICK))),
+            reason: why(),
+        },
         Deed::Revoke { glass, .. } => AuthorityCommand::RevokeAuthorization {
             service: service(),
             authorization_id: id(&glass_id(glass)),
             reason: why(),
         },
-        Deed::Review { glass, .. } => AuthorityCommand::ReviewAuthorization {
+        Deed::Review { glass, sign, .. } => AuthorityCommand::ReviewAuthorization {
             service: service(),
             authorization_id: id(&glass_id(glass)),
             reason: why(),
-            signing: Signing::default(),
+            signing: guarded::of_review(setup, state, &id(&glass_id(glass)), sign),
         },
         Deed::Raise { glass, more, .. } => {
             let max = setup.consent.glasses[usize::from(glass)].replicas;
@@ -143,13 +178,13 @@ fn bind(state: &ServiceState, reading: Reading, began_after_serial: u64) -> Comm
         reading,
         began_after_serial,
         bound_before: state.head.binding.clone(),
-        target_holder: None,
+        others: Others::default(),
     }
 }
 
-fn authorize(setup: &Setup, glass: u8) -> AuthorityCommand {
+fn authorize(setup: &Setup, glass: u8) -> Authorize {
     let asked = setup.consent.glasses[usize::from(glass)];
-    AuthorityCommand::Authorize(Authorize {
+    Authorize {
         service: id("web"),
         authorization_id: id(&glass_id(glass)),
         desired_replicas: count(asked.replicas.into()),
@@ -158,10 +193,10 @@ fn authorize(setup: &Setup, glass: u8) -> AuthorityCommand {
         reason: why(),
         valid_for: DurationMs::from_secs(asked.valid * TICK),
         max_uses: asked.uses,
-        attests_not_drained: false,
+        attests_not_drained: asked.attests,
         raises_max_to: asked.raises.then(|| count(asked.replicas.into())),
         signing: Signing::default(),
-    })
+    }
 }
 
 fn register(state: &ServiceState, max: u8, glass: Option<u8>) -> Command {
@@ -172,7 +207,8 @@ fn register(state: &ServiceState, max: u8, glass: Option<u8>) -> Command {
         binding: None,
         expected: None,
         owners: Owners::default(),
-        target_holder: None,
+        accept_uid: None,
+        others: Others::default(),
         authorization: glass.map(|glass| id(&glass_id(glass))),
     }))
 }
@@ -203,8 +239,10 @@ impl Machine {
             let execution = &state.executions[&id(&Setup::key(key))];
             let people = setup.consent.people.iter().filter(|_| execution.asked.is_some());
             for by in people.copied() {
-                deeds.push(Deed::Answer { key, grants: true, by });
-                deeds.push(Deed::Answer { key, grants: false, by });
+                for sign in setup.consent.signs.iter().copied() {
+                    deeds.push(Deed::Answer { key, grants: true, by, sign });
+                    deeds.push(Deed::Answer { key, grants: false, by, sign });
+                }
             }
             if setup.may("again") {
                 acts.push(Act::Ask { host: None, order: Order::Put { wish: key } });
@@ -212,6 +250,11 @@ impl Machine {
             if setup.may("word") && matches!(execution.phase, Phase::RecoveryPending { .. }) {
                 self.say(snapshot, key, &mut deeds);
             }
+        }
+        if setup.may("hold") {
+            let begins = state.head.authority.hold.is_none();
+            let people = setup.consent.people.iter().copied();
+            deeds.extend(people.map(|by| Deed::Hold { begins, by }));
         }
         self.glasses(snapshot, &mut deeds);
         let asked = |deed| Act::Ask { host: None, order: Order::Person(deed) };
@@ -241,13 +284,14 @@ impl Machine {
                 matches!(&event.body, EventBody::AuthorizationGranted { authorization }
                     if authorization.authorization_id == id(&glass_id(glass)))
             });
+            let signs = || self.setup.consent.signs.iter().copied();
             if !is_given {
-                deeds.push(Deed::Authorize { glass });
+                deeds.extend(signs().map(|sign| Deed::Authorize { glass, sign }));
                 continue;
             }
             for by in self.setup.consent.people.iter().copied() {
                 deeds.push(Deed::Revoke { glass, by });
-                deeds.push(Deed::Review { glass, by });
+                deeds.extend(signs().map(|sign| Deed::Review { glass, by, sign }));
                 if self.setup.may("raise") {
                     deeds.push(Deed::Raise { glass, by, more: 0 });
                     deeds.push(Deed::Raise { glass, by, more: 1 });

@@ -70,6 +70,23 @@ pub(crate) enum Fault {
     /// The fold gives a proposal its fence, or forgets what was done under an authorization.
     FoldFences,
     FoldForgetsUses,
+    /// Nobody sees a hold: at the put, at the start, or after a first attempt.
+    HoldlessPut,
+    HoldlessStart,
+    /// Nobody asks for a quorum; silence is a yes; a no is one; what was seen long ago holds; it was
+    /// asked about another count; a person's word is one.
+    Quorumless,
+    QuorumBySilence,
+    QuorumByNo,
+    OldQuorum,
+    OtherQuorum,
+    QuorumByWord,
+    /// No signature is asked for; one of another act, or under signers that are no more, is taken.
+    Unsigned,
+    OtherSigned,
+    OldSigners,
+    /// Whoever signs with another's key is another person.
+    BorrowedKey,
 }
 
 use Fault as F;
@@ -114,6 +131,23 @@ pub(super) const FAULTS: &[(Fault, &str, &str)] = &[
     (F::SimulationUses, "rehearsed", "an approval says otherwise than its log"),
     (F::FoldFences, "two asked", "a fence before its grant"),
     (F::FoldForgetsUses, "glass", "an authorization forgets what was done under it"),
+    (F::HoldlessPut, "held", "accepted under a hold"),
+    (F::HoldlessStart, "held", "a call under a hold"),
+    (F::HoldlessStart, "held glass", "a call under a hold"),
+    (F::Quorumless, "quorum", "a reduction without a proved quorum"),
+    (F::QuorumBySilence, "quorum", "a reduction without a proved quorum"),
+    (F::QuorumByNo, "quorum", "a reduction without a proved quorum"),
+    (F::OldQuorum, "quorum", "a reduction without a proved quorum"),
+    (F::OtherQuorum, "quorum", "a reduction without a proved quorum"),
+    (F::QuorumByWord, "quorum", "a reduction without a proved quorum"),
+    (F::Quorumless, "quorum glass", "a reduction without a proved quorum"),
+    (F::Unsigned, "signed", "unsigned, where a signature is asked for"),
+    (F::OtherSigned, "signed", "something else was signed"),
+    (F::OldSigners, "signed", "signed for a list that is no more"),
+    (F::Unsigned, "signed glass", "unsigned, where a signature is asked for"),
+    (F::OtherSigned, "signed glass", "something else was signed"),
+    (F::OldSigners, "signed glass", "signed for a list that is no more"),
+    (F::BorrowedKey, "signed glass", "a hand looked at itself"),
 ];
 
 impl Fault {

@@ -13,6 +13,7 @@ use scalectl::domain::time::{DurationMs, Timestamp};
 
 use super::faults::{self, Fault};
 use super::forged;
+use super::laid;
 use crate::rules::support::{Denying, id};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,7 @@ pub(super) fn decide_as(
     let mut policy = context.policy;
     if let Mutant::Consent(fault) = mutant {
         faults::bend(fault, &mut bent, command, now);
+        laid::bend(fault, &mut bent, &mut bent_command);
         if fault.is_lax(command) {
             policy = &lax;
         }

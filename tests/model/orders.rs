@@ -7,6 +7,7 @@ use scalectl::domain::scale::command::{
 use scalectl::domain::scale::intent::RetryAsked;
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::others::Others;
 use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::scale::state::ServiceState;
@@ -14,6 +15,7 @@ use scalectl::domain::time::{DurationMs, Timestamp};
 
 use super::answers::{end, succeeded};
 use super::deeds::{self, Deed, glass_id, glass_of};
+use super::guarded::{Proof, Sign};
 use super::people::Person;
 use super::setup::Setup;
 use crate::rules::support::{START, count, id};
@@ -93,6 +95,7 @@ pub(super) enum Order {
         host: u8,
         real: i8,
         look: Look,
+        proof: Proof,
     },
     End {
         key: u8,
@@ -148,6 +151,14 @@ impl Order {
             | Self::Observe { key, .. } => *key,
             Self::Person(deed) => deed.key(),
             Self::Handover { .. } => 0,
+        }
+    }
+
+    /// How it is signed.
+    pub(super) const fn sign(&self) -> Sign {
+        match self {
+            Self::Person(deed) => deed.sign(),
+            _ => Sign::Nothing,
         }
     }
 
@@ -218,7 +229,7 @@ fn lease(key: u8, host: u8, real: i8) -> LeaseInstanceId {
 }
 
 /// The command that an order is in this state.
-pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Command {
+pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order, wall: i8) -> Command {
     let key = Setup::key(order.key());
     match order {
         Order::Put { wish } | Order::Rewish { wish } | Order::Outdated { wish } => {
@@ -248,8 +259,9 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
             let ttl = DurationMs::from_secs(2 * TICK);
             Command::RenewLease { key: id(&key), lease_instance_id, ttl }
         }
-        Order::Start { host, real, look, .. } => {
+        Order::Start { host, real, look, proof, .. } => {
             let minted = lease(order.key(), *host, *real);
+            let desired = setup.wishes[usize::from(order.key())].replicas;
             Command::Start(Box::new(StartAttempt {
                 key: id(&key),
                 controller: id(setup.controller(*host)),
@@ -257,8 +269,8 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
                 ttl: DurationMs::from_secs(2 * TICK),
                 found: (!setup.has("blind")).then(|| Ok(reading(*look))),
                 began_after_serial: look.serial,
-                evidence: None,
-                attest_not_drained: false,
+                evidence: proof.evidence(*look, desired),
+                attest_not_drained: *proof == Proof::Word,
                 override_cooldown: false,
                 call: CallPlan {
                     call_id: id(&format!("call-{}", minted.as_str())),
@@ -290,7 +302,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order) -> Com
         }
         Order::Observe { look, .. } => observe(state, &key, *look),
         Order::Handover { to } => handover(state, setup.controller(*to)),
-        Order::Person(deed) => deeds::command(setup, state, *deed),
+        Order::Person(deed) => deeds::command(setup, state, *deed, at(wall)),
     }
 }
 
@@ -307,7 +319,8 @@ fn handover(state: &ServiceState, writer: &str) -> Command {
         registration,
         binding: None,
         expected: None,
-        target_holder: None,
+        accept_uid: None,
+        others: Others::default(),
         owners: Owners::default(),
         authorization: None,
     }))

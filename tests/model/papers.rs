@@ -11,8 +11,12 @@ use scalectl::domain::scale::intent::Fence;
 use scalectl::domain::scale::provenance::Provenance;
 use scalectl::domain::time::Timestamp;
 
-/// Whether two are one: by the name or the number that the system knows.
+/// Whether two are one: by the keys that both have signed with, else by the name or the number that
+/// the system knows.
 pub(super) fn is_same(one: &Provenance, other: &Provenance) -> bool {
+    if let (Some(one), Some(other)) = (&one.signed_by, &other.signed_by) {
+        return one.fingerprint == other.fingerprint;
+    }
     one.os_user == other.os_user || one.uid == other.uid
 }
 
@@ -89,6 +93,8 @@ pub(super) struct Papers<'l> {
     /// What each key was accepted with.
     pub(super) accepted: BTreeMap<&'l ExecutionKey, Option<&'l Consent>>,
     pub(super) calls: BTreeMap<&'l ExecutionKey, Calls>,
+    /// Until when somebody holds the count.
+    pub(super) held: Option<Timestamp>,
 }
 
 impl<'l> Papers<'l> {
@@ -139,6 +145,8 @@ impl<'l> Papers<'l> {
                 let calls = self.calls.entry(execution_key).or_default();
                 (calls.starts, calls.is_lost) = (calls.starts + 1, false);
             }
+            EventBody::HoldSet { until, .. } => self.held = Some(*until),
+            EventBody::HoldLifted { .. } => self.held = None,
             EventBody::AttemptLost { execution_key, .. } => {
                 self.calls.entry(execution_key).or_default().is_lost = true;
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use scalectl::domain::scale::policy::PolicyAction;
 
 use super::Pins;
+use super::guarded::{Proof, Sign};
 use super::setup::{Setup, Wish};
 use crate::rules::support::{Denying, id};
 
@@ -50,6 +51,8 @@ pub(super) struct Glass {
     /// How many ticks it lasts.
     pub(super) valid: u64,
     pub(super) raises: bool,
+    /// Whether it vouches that what is not drained may go.
+    pub(super) attests: bool,
 }
 
 /// What a world has beside its wishes, where several persons live in it.
@@ -62,10 +65,24 @@ pub(super) struct Consent {
     pub(super) policies: &'static [&'static str],
     /// How many ticks a proposal waits.
     pub(super) within: u64,
+    /// How many ticks a hold lasts.
+    pub(super) hold: u64,
+    /// How acts are signed.
+    pub(super) signs: &'static [Sign],
+    /// What is known where a call is to start.
+    pub(super) proofs: &'static [Proof],
 }
 
 impl Consent {
-    pub(super) const NONE: Self = Self { people: &[], glasses: &[], policies: &[""], within: 1 };
+    pub(super) const NONE: Self = Self {
+        people: &[],
+        glasses: &[],
+        policies: &[""],
+        within: 1,
+        hold: 1,
+        signs: &[Sign::Nothing],
+        proofs: &[Proof::Nothing],
+    };
 
     pub(super) fn policies(&self) -> Vec<Denying> {
         let denied = |word: &str| -> (String, PolicyAction) {
@@ -86,11 +103,12 @@ pub(super) fn may(
     !policy.contains(&(who.to_owned(), what)) && !policy.contains(&("*".to_owned(), what))
 }
 
-const BASE: Setup = Setup { ticks: 1, mishaps: 0, looks: 1, ..Setup::BASE };
+pub(super) const BASE: Setup = Setup { ticks: 1, mishaps: 0, looks: 1, ..Setup::BASE };
 const ALL: &[Person] = &[Person::Ann, Person::Bob, Person::Mask];
-const ASKS: Consent = Consent { people: ALL, policies: &["ann:scale_up"], ..Consent::NONE };
+pub(super) const ASKS: Consent =
+    Consent { people: ALL, policies: &["ann:scale_up"], ..Consent::NONE };
 
-const ONE: &[Wish] = &[Wish { replicas: 5, words: "asks" }];
+pub(super) const ONE: &[Wish] = &[Wish { replicas: 5, words: "asks" }];
 const TWO: &[Wish] =
     &[Wish { replicas: 5, words: "asks" }, Wish { replicas: 6, words: "asks supersede" }];
 const AFTER: &[Wish] =
@@ -103,10 +121,11 @@ const OTHER: &[Wish] = &[
     Wish { replicas: 6, words: "glass0 supersede queue" },
 ];
 const RAISED: &[Wish] = &[Wish { replicas: 12, words: "glass0" }];
-const FIVE: Glass = Glass { replicas: 5, uses: 1, valid: 2, raises: false };
+pub(super) const FIVE: Glass =
+    Glass { replicas: 5, uses: 1, valid: 2, raises: false, attests: false };
 
 /// Who broke the glass, and who looks at it: neither policy nor a colleague would let Ann.
-const BROKEN: Consent = Consent {
+pub(super) const BROKEN: Consent = Consent {
     people: &[Person::Ann, Person::Bob, Person::Cid],
     glasses: &[FIVE],
     policies: &["ann:scale_up ann:propose ann:settle"],
@@ -349,7 +368,7 @@ pub(super) const PEOPLE: &[(&str, Setup, usize, usize)] = &[
             may: "raise",
             ticks: 2,
             consent: Consent {
-                glasses: &[Glass { replicas: 12, uses: 1, valid: 1, raises: true }],
+                glasses: &[Glass { replicas: 12, valid: 1, raises: true, ..FIVE }],
                 policies: &["*:scale_up *:propose *:register"],
                 ..BROKEN
             },

@@ -44,7 +44,10 @@ fn a_signed_answer_is_recorded_with_its_signer_and_verified_again() {
     let mut world = signed_world("");
     world.run(ASK).exits(13);
     world.be("lead:1002");
-    world.run(&format!("{GRANT} --sign-with anna")).exits(0);
+    let granted = world.run(&format!("{GRANT} --sign-with anna")).exits(0);
+    // Whoever signs is told that it was taken, and as whose.
+    assert!(granted.stdout.contains("agreed to by"), "{granted:#?}");
+    assert!(granted.stdout.contains("signature anna@acme (SHA256:"), "{granted:#?}");
     let log = world.json("log web --event intent_accepted").exits(0);
     let events = log.at("/events");
     let by = &events.as_array().unwrap().last().unwrap()["by"]["signed_by"];

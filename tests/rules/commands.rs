@@ -2,6 +2,7 @@
 
 use scalectl::domain::id::{AttemptNumber, ControllerId, IntentRevision, LeaseInstanceId};
 use scalectl::domain::scale::attempt::UnknownWhy;
+use scalectl::domain::scale::authority::{Authority, Hold, Override, Retirement};
 use scalectl::domain::scale::command::{
     CallEnd, CallPlan, Command, Premise, PutForm, PutIntent, RegisterService, Settlement,
     StartAttempt,
@@ -10,9 +11,10 @@ use scalectl::domain::scale::execution::Execution;
 use scalectl::domain::scale::intent::{IntentRecord, RetryAsked};
 use scalectl::domain::scale::lease::Holder;
 use scalectl::domain::scale::observation::{Evidence, Reading};
+use scalectl::domain::scale::others::{Namesake, Others};
 use scalectl::domain::scale::provenance::WishSource;
 use scalectl::domain::scale::result::{ActuationResult, Detail};
-use scalectl::domain::scale::service::Binding;
+use scalectl::domain::scale::service::{Binding, Registration};
 use scalectl::domain::time::DurationMs;
 
 use super::fleet_commands::found_owners;
@@ -43,10 +45,43 @@ impl World {
             registration: self.wanted.clone(),
             binding: (!words.has("unread")).then(|| self.binding()),
             expected: words.number("expected"),
-            target_holder: words.value("holder").map(id),
+            accept_uid: words.value("accept").map(id),
+            others: self.others(words),
             owners: found_owners(words),
             authorization: words.value("glass").map(id),
         }))
+    }
+
+    /// Who else has the target: the object (`holder=api`), or its name (`namesake=held`, `pinned`,
+    /// `owned`, `free`; with `over`, retired).
+    pub(super) fn others(&self, words: &Words<'_>) -> Others {
+        let namesake = words.value("namesake").map(|laid| {
+            let until = self.now.plus(DurationMs::from_secs(60));
+            let (reason, actor, set_at) = ("x".to_owned(), "bob".to_owned(), self.now);
+            let mode = if laid == "owned" { "external_hpa" } else { "native" };
+            let hold = Hold { until, reason: reason.clone(), actor: actor.clone(), set_at };
+            let pinned = Override {
+                execution_key: id("k"),
+                replicas: count(1),
+                until,
+                actor: actor.clone(),
+            };
+            let retired = Retirement { at: self.now, reason, actor };
+            Namesake {
+                registration: Registration {
+                    service: id("api"),
+                    mode: id(mode),
+                    ..self.wanted.clone()
+                },
+                authority: Authority {
+                    hold: (laid == "held").then_some(hold),
+                    pinned: (laid == "pinned").then_some(pinned),
+                    retired: words.has("over").then_some(retired),
+                    ..Authority::default()
+                },
+            }
+        });
+        Others { holder: words.value("holder").map(id), namesakes: namesake.into_iter().collect() }
     }
 
     pub(super) fn put(&mut self, verb: &str, words: &Words<'_>) -> PutIntent {

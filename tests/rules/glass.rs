@@ -46,10 +46,47 @@ fn what_was_confirmed_from_one_count_is_no_step_from_another() {
         // It is there already.
         ("target 5\n bind".to_owned(), wish(5, None), Ok(())),
     ] {
-        let head = run("", &format!("{given}\n {script}")).state.head;
-        assert_eq!(check_step(&head, &id("bg-1"), &put), held, "{script} {put:?}");
+        let world = run("", &format!("{given}\n {script}"));
+        let step = |id: &str| check_step(&world.state.head, &self::id(id), &put, world.now);
+        assert_eq!(step("bg-1"), held, "{script} {put:?}");
         // Of what was never given nothing was confirmed; the put says that it is not there.
-        assert_eq!(check_step(&head, &id("bg-2"), &put), Ok(()), "{script} {put:?}");
+        assert_eq!(step("bg-2"), Ok(()), "{script} {put:?}");
+    }
+    // What it does not permit at all is no step of it; the put says why.
+    for (script, put) in [
+        ("target 7\n bind", wish(6, None)),
+        ("target 7\n bind\n wait 1h", wish(5, None)),
+        ("revoke bg-1\n target 7\n bind", wish(5, None)),
+        ("put k 5 glass=bg-1\n start k\n ok k\n target 7\n bind", wish(5, None)),
+    ] {
+        let world = run("", &format!("{given}\n {script}"));
+        assert_eq!(check_step(&world.state.head, &id("bg-1"), &put, world.now), Ok(()), "{script}");
+    }
+}
+
+/// What is wrong with an authorization is told whole: another count of one that is used up would
+/// be mended in vain.
+#[test]
+fn a_used_up_authorization_says_so_whatever_the_count() {
+    let told = |script: &str, last: &str| {
+        run("", script).line(last).expect_err(last).to_string().replace("bg-1 does not permit ", "")
+    };
+    let used = "authorize bg-1 5\n put k 5 glass=bg-1\n start k\n ok k\n observe k";
+    for (script, last, text) in [
+        ("authorize bg-1 5", "put a 6 glass=bg-1", "it is for another count: 5"),
+        (used, "put a 5 glass=bg-1", "it was used as often as it may be"),
+        (
+            used,
+            "put a 6 glass=bg-1",
+            "it was used as often as it may be, and it is for another count: 5",
+        ),
+        (
+            "authorize bg-1 5\n revoke bg-1",
+            "put a 6 glass=bg-1",
+            "it was taken back, and it is for another count: 5",
+        ),
+    ] {
+        assert_eq!(told(script, last), format!("this of web: {text}"), "{script}");
     }
 }
 

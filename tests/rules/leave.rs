@@ -60,3 +60,40 @@ fn what_somebody_else_owns_is_neither_left_nor_taken_by_a_move() {
          register : done\n hand-over native : done",
     );
 }
+
+/// docs/decisions/0058: the word upon a target is upon whatever has its name.
+#[test]
+fn no_recreated_object_is_taken_past_what_is_laid_upon_its_name() {
+    const MAKE: &str = "unregistered";
+    for (laid, over) in [("held", ""), ("pinned", ""), ("owned", ""), ("owned", " over")] {
+        let refused = format!("namesake={laid}{over} : workload_taken");
+        // A new service, one that moves there, and one that is bound to the new object.
+        run(MAKE, &format!("permit\n register {refused}\n register : done"));
+        run("", &format!("{ELSEWHERE} {refused}\n register : done"));
+        run("", &format!("recreate uid-2\n bind accept=uid-2 {refused}\n bind accept=uid-2"));
+        run("blind", &format!("recreate uid-2\n register accept=uid-2 {refused}"));
+        // One that has had it all along stays, and is set otherwise; one that was over is new.
+        run("", &format!("set max=20\n register namesake={laid}{over} : done"));
+        run("", &format!("retire\n register {refused}\n register : done"));
+    }
+    // Nothing is laid upon it, or not any more.
+    run(MAKE, "permit\n register namesake=free : done");
+    run("", "recreate uid-2\n bind accept=uid-2 namesake=free : done");
+    // The object itself comes first.
+    run(MAKE, "permit\n register holder=old namesake=held : target_taken");
+}
+
+/// docs/decisions/0059: what nobody can read is another object by a person's word, and nothing else
+/// of the service is changed by it.
+#[test]
+fn another_object_that_nobody_can_read_is_accepted_by_its_uid() {
+    let said = "set blind uncounted\n recreate uid-2\n register";
+    run("", &format!("{said} : target_changed\n register accept=uid-9 : target_changed"));
+    run("", &format!("{said} accept=uid-2 : done\n register : unchanged"));
+    run("", &format!("hold 1h\n {said} accept=uid-2 : done\n put a 5 : on_hold"));
+    run("mode=external_hpa", &format!("{said} accept=uid-2 : done"));
+    run("", &format!("put a 5\n start a\n {said} accept=uid-2 : in_flight"));
+    run("", "set deny=register blind\n recreate uid-2\n register accept=uid-2 : denied");
+    // It is for the same name only.
+    run("", "hold 1h\n set workload=other\n recreate uid-2\n register accept=uid-2 : on_hold");
+}

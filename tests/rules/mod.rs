@@ -19,6 +19,7 @@ mod leases;
 mod leave;
 mod life;
 mod next;
+mod over;
 mod rejections;
 mod ticks;
 mod walk;

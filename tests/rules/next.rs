@@ -20,6 +20,7 @@ const fn word(next: Next) -> &'static str {
         Next::Retry { .. } => "retry",
         Next::Overtaken { .. } => "overtaken",
         Next::Confirm => "confirm",
+        Next::Drifted => "drifted",
     }
 }
 
@@ -40,6 +41,12 @@ fn every_standing_has_its_way_on() {
         ("", "put a 5\n start a\n fail a\n put b 6 queue\n withdraw b", "retry"),
         ("", "put a 5\n start a\n fatal a", "over"),
         ("readings=2", "put a 5\n start a\n ok a", "confirm"),
+        ("readings=2", "put a 5\n start a\n ok a\n target 4\n observe a", "drifted"),
+        (
+            "readings=2",
+            "put a 5\n start a\n ok a\n target 4\n observe a\n target 5\n observe a\n observe a",
+            "over",
+        ),
         ("readings=3", "put a 5\n start a\n ok a\n observe a", "confirm"),
         ("readings=2", "put a 5\n start a\n ok a\n observe a", "over"),
         ("", "put a 5\n withdraw a", "over"),

@@ -8,7 +8,7 @@ use super::script::run;
 const LATER: [&str; 3] = ["actuator_not_found", "authorization_not_found", "reviewed"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 54] = [
+const REACHED: [(&str, &str, &str); 55] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -22,6 +22,7 @@ const REACHED: [(&str, &str, &str); 54] = [
     ("mode_mismatch", "", "record a 5 mode=delegated"),
     ("target_changed", "", "put a 5\nchurn\nstart a"),
     ("target_taken", "", "recreate other\nbind accept=other holder=api"),
+    ("workload_taken", "", "recreate other\nbind accept=other namesake=held"),
     ("premise_moved", "", "put a 5 count=4"),
     ("others_intent", "", "put a 5\nactor bob\nput b 6"),
     ("wrong_state", "", "put a 5\nobserve a"),
@@ -69,7 +70,6 @@ const REACHED: [(&str, &str, &str); 54] = [
 fn codes() -> BTreeSet<&'static str> {
     let source = include_str!("../../src/domain/scale/rejection.rs");
     let (_, code) = source.split_once("pub const fn code(").expect("the codes");
-    let (code, _) = code.split_once("pub const fn class(").expect("the end of the codes");
     code.split('"').skip(1).step_by(2).collect()
 }
 

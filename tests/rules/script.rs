@@ -140,7 +140,7 @@ impl World {
                 began_after_serial: self.serial(words),
                 bound_before: self.bound_before(words),
                 accept_uid: words.value("accept").map(id),
-                target_holder: words.value("holder").map(id),
+                others: self.others(words),
             },
             "put" | "record" => Command::Put(Box::new(self.put(verb, words))),
             "start" => Command::Start(Box::new(self.start(words))),

@@ -9,6 +9,7 @@ use scalectl::domain::scale::event::{Event, EventBody};
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::invariant;
 use scalectl::domain::scale::observation::Reading;
+use scalectl::domain::scale::others::Others;
 use scalectl::domain::scale::owners::Owners;
 use scalectl::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyGate, PolicyQuery};
 use scalectl::domain::scale::provenance::{Claim, Provenance};
@@ -209,12 +210,13 @@ impl World {
     pub(crate) fn register(&mut self, expected: Option<u64>) -> Result<Reply, Rejection> {
         let registration = self.wanted.clone();
         let binding = Some(self.binding());
-        let (target_holder, authorization, owners) = (None, None, Owners::default());
+        let (accept_uid, authorization, owners) = (None, None, Owners::default());
         self.act(&Command::RegisterService(Box::new(RegisterService {
             registration,
             binding,
             expected,
-            target_holder,
+            accept_uid,
+            others: Others::default(),
             owners,
             authorization,
         })))

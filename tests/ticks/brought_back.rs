@@ -161,7 +161,7 @@ fn rule_5_2_3_a_kept_count_that_drifts_before_its_confirmation_is_brought_back()
     fleet.world.json("reconcile").exits(23);
     fleet.world.run("hold set web --until 1h --reason r").exits(0);
     fleet.later(1);
-    fleet.world.json("reconcile").exits(23);
+    fleet.world.json("reconcile").exits(23).says("nothing but a broken glass brings it back");
     assert_eq!(fleet.intents(), 1);
 
     // What nothing keeps is a person's to decide about.
@@ -190,4 +190,43 @@ fn rule_4_6_a_pin_that_drifts_before_its_confirmation_is_brought_back_and_lasts(
     fleet.settle();
     assert_eq!(fleet.pass(""), "nothing: pinned to 4, and so it is");
     assert_eq!(fleet.world.json("status").exits(0).at("/services/0/override/replicas"), 4);
+}
+
+/// A count that nothing keeps is a person's to bring back (5.2: *executed*, and another count is
+/// observed: nothing); so each pass that tells of it says how, and each way ends it.
+#[test]
+fn rule_5_2_8_a_count_that_nothing_keeps_and_that_drifts_is_told_with_its_ways() {
+    for way in 0..2 {
+        let mut fleet = Fleet::plain();
+        fleet.world.run("scale web=5 --key k1 --reason r --wait=applied").exits(0);
+        fleet.counts(2);
+        for _ in 0..2 {
+            let ran = fleet.world.json("reconcile").exits(23);
+            assert_eq!(ran.at("/converged/0/reason"), "read 2, not 5: wish it anew, or adopt it");
+            assert_eq!(ran.at("/actions"), 0, "it is nobody's but a person's");
+        }
+        let ran = fleet.world.json("reconcile").exits(23);
+        let next: Vec<Vec<String>> = serde_json::from_value(ran.at("/error/next")).unwrap();
+        assert_eq!(next[0][1..3], ["scale", "web=5"]);
+        assert_eq!(next[1][1..3], ["adopt", "web"]);
+        let observed = fleet.world.json("observe k1").exits(23);
+        assert_eq!(observed.at("/error/next"), ran.at("/error/next"));
+        let shown = fleet.world.run("status").exits(0).stdout;
+        assert!(shown.contains("scalectl explain web@1"), "no wait that cannot end: {shown}");
+        let told = fleet.world.run("explain web").exits(0).stdout;
+        assert!(told.contains("1  scalectl scale web=5 --reason TEXT"), "{told}");
+        let words: Vec<&str> = next[way][1..].iter().map(String::as_str).collect();
+        fleet.later(1);
+        fleet.world.run_args(&words).exits(0);
+        fleet.settle();
+        assert_eq!(fleet.pass(""), "nothing: nothing is under way", "{words:?}");
+    }
+    // Where it is kept, the pass itself is the way.
+    let mut fleet = Fleet::plain();
+    fleet.world.run("service put web --replicas 5").exits(0);
+    fleet.world.run("scale web=5 --key k1 --reason r --wait=applied").exits(0);
+    fleet.counts(2);
+    let ran = fleet.world.json("observe k1").exits(23);
+    assert_eq!(ran.at("/error/next/0/1"), "reconcile");
+    assert_eq!(fleet.pass(""), "bring_back succeeded");
 }

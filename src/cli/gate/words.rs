@@ -7,7 +7,8 @@ use crate::cli::output::Applied;
 use crate::cli::problem::{Problem, ProblemContext};
 use crate::cli::view;
 use crate::domain::count::{counted, number};
-use crate::domain::id::{IntentRevision, Replicas};
+use crate::domain::id::{IntentRevision, Replicas, ServiceName};
+use crate::domain::scale::authority::Hold;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::passage::Passage;
 use crate::domain::time::Timestamp;
@@ -84,6 +85,15 @@ pub(super) fn why(row: &Gated) -> String {
     }
 }
 
+/// What a hold means for a gate, which is about what holds now.
+pub(super) fn held(service: &ServiceName, hold: &Hold) -> String {
+    format!(
+        "{service} is held by {} until {} ({}): it closes no gate; only a broken glass changes \
+         what is wished until then",
+        hold.actor, hold.until, hold.reason
+    )
+}
+
 /// The problem of a service that is not open.
 pub(super) fn problem_of(app: &App, row: &mut Gated, now: Timestamp) -> Problem {
     let c = ProblemContext { now, ..app.problem_context() };
@@ -95,6 +105,10 @@ pub(super) fn problem_of(app: &App, row: &mut Gated, now: Timestamp) -> Problem 
         return problem.fact("or", "--recorded judges by what was read before");
     }
     let exit = row.passage.class().map_or(Exit::Attention, Exit::from);
+    let message = match row.head.authority.hold_at(now).filter(|_| !row.may_open()) {
+        Some(hold) => format!("{message} (held by {} until {})", hold.actor, hold.until),
+        None => message,
+    };
     with_way(Problem::new(row.passage.as_str(), exit, message), row, &c)
 }
 

@@ -9,6 +9,42 @@ use crate::domain::scale::provenance::PersonEvidence;
 use crate::domain::scale::rejection::{MissingFact, Rejection};
 use crate::domain::scale::service::RegisteredMode;
 
+fn on_hold() -> Rejection {
+    let hold = Hold {
+        until: clock("16:00:00"),
+        reason: "database upgrade\u{7}".to_owned(),
+        actor: "sre".to_owned(),
+        set_at: clock("14:00:00"),
+    };
+    Rejection::OnHold { service: id("web"), hold: Box::new(hold) }
+}
+
+fn is_pinned() -> Rejection {
+    let pinned = Override {
+        execution_key: id("k-1"),
+        replicas: Replicas::from(4),
+        until: clock("16:00:00"),
+        actor: "sre".to_owned(),
+    };
+    Rejection::Pinned { service: id("web"), pinned: Box::new(pinned) }
+}
+
+fn owned_by_nobody(is_retired: bool) -> Rejection {
+    let mode = RegisteredMode::ExternalHpa;
+    Rejection::ExternalOwner { service: id("search"), mode, owner: None, is_retired }
+}
+
+fn name_taken(why: Rejection) -> Rejection {
+    let holder = if matches!(why, Rejection::ExternalOwner { .. }) { "search" } else { "web" };
+    Rejection::WorkloadTaken {
+        service: id("api"),
+        uid: id("91ab"),
+        workload: id("shop/deployment/web"),
+        holder: id(holder),
+        why: Box::new(why),
+    }
+}
+
 /// What is asked of a service as a whole: what is laid upon it, its owner, its quorum.
 fn of_the_whole() -> Vec<Rejection> {
     let service = || id("web");
@@ -19,30 +55,13 @@ fn of_the_whole() -> Vec<Rejection> {
     vec![
         quorum(true),
         quorum(false),
-        Rejection::OnHold {
-            service: service(),
-            hold: Box::new(Hold {
-                until: clock("16:00:00"),
-                reason: "database upgrade\u{7}".to_owned(),
-                actor: "sre".to_owned(),
-                set_at: clock("14:00:00"),
-            }),
-        },
-        Rejection::Pinned {
-            service: service(),
-            pinned: Box::new(Override {
-                execution_key: id("k-1"),
-                replicas: Replicas::from(4),
-                until: clock("16:00:00"),
-                actor: "sre".to_owned(),
-            }),
-        },
-        Rejection::ExternalOwner {
-            service: id("search"),
-            mode: RegisteredMode::ExternalHpa,
-            owner: None,
-            is_retired: true,
-        },
+        on_hold(),
+        is_pinned(),
+        owned_by_nobody(true),
+        name_taken(on_hold()),
+        name_taken(is_pinned()),
+        name_taken(owned_by_nobody(false)),
+        name_taken(owned_by_nobody(true)),
         Rejection::ModeMismatch {
             service: service(),
             registered: "external_hpa",
@@ -55,8 +74,12 @@ fn of_the_whole() -> Vec<Rejection> {
 pub(super) fn rows() -> Vec<Rejection> {
     let (service, revision) = (|| id("web"), number(18));
     let glass = || id("bg-12");
-    let not_authorized =
-        |why| Rejection::NotAuthorized { service: service(), authorization_id: glass(), why };
+    let not_authorized = |why, is_for: Option<u64>| Rejection::NotAuthorized {
+        service: service(),
+        authorization_id: glass(),
+        why,
+        is_for: is_for.map(|count| Replicas::new(count).expect("a count")),
+    };
     let moved = |actual| Rejection::ApprovalMoved {
         service: service(),
         revision,
@@ -88,8 +111,10 @@ pub(super) fn rows() -> Vec<Rejection> {
             subject: "bg-12".to_owned(),
             why: "something else was signed\u{7}".to_owned(),
         },
-        not_authorized(Unauthorized::NoSuch),
-        not_authorized(Unauthorized::OtherCount),
+        not_authorized(Unauthorized::NoSuch, None),
+        not_authorized(Unauthorized::OtherCount, Some(4)),
+        not_authorized(Unauthorized::UsedUp, Some(4)),
+        not_authorized(Unauthorized::UsedUp, None),
         Rejection::NoSuchAuthorization { authorization_id: glass() },
         Rejection::Reviewed {
             authorization_id: glass(),

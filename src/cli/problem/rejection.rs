@@ -90,6 +90,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::target_changed(p, c, service, *part, expected, actual)
         }
         Rejection::TargetTaken { holder, .. } => facts::target_taken(p, c, holder),
+        Rejection::WorkloadTaken { uid, holder, why, .. } => {
+            authority::workload_taken(p, c, uid, holder, why)
+        }
         Rejection::PremiseMoved { service, expected, actual } => p
             .values(expected.get(), actual.get())
             .hint("look at it, then decide again on the count that is there")

@@ -3,8 +3,9 @@
 use super::rejection::at;
 use super::rejection_missing::named;
 use super::{Problem, ProblemContext};
-use crate::domain::id::{AuthorizationId, ServiceName};
+use crate::domain::id::{AuthorizationId, ServiceName, TargetUid};
 use crate::domain::scale::authority::{Hold, Override};
+use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::owners::TakeAway;
 use crate::domain::scale::rejection::Rejection;
 
@@ -51,9 +52,14 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::SignatureRefused { .. } => p
             .hint("sign with a key of the list that is good now and for this use; the list is")
             .run(c.command(&["ledger", "signers", "show"])),
-        Rejection::NotAuthorized { .. } | Rejection::NoSuchAuthorization { .. } => p
+        Rejection::NotAuthorized { why: Unauthorized::NoSuch, .. }
+        | Rejection::NoSuchAuthorization { .. } => p
             .hint("the authorizations that are open are listed by")
             .run(c.command(&["break-glass", "list"])),
+        Rejection::NotAuthorized { authorization_id, .. } => {
+            let hint = "all of it is shown by the first, and what else is open by the second";
+            story(p.hint(hint), c, authorization_id).run(c.command(&["break-glass", "list"]))
+        }
         Rejection::Reviewed { authorization_id, .. } => {
             story(p.hint("its story is over; all of it is shown by"), c, authorization_id)
         }
@@ -102,6 +108,36 @@ fn on_hold(p: Problem, service: &ServiceName, hold: &Hold, c: &ProblemContext) -
             "ask them, or break the glass (--break-glass --incident ID); they end it with"
         })
         .run(c.command(&["hold", "lift", service.as_str(), "--reason", SAY_WHY]))
+}
+
+/// A new object is under the word that was laid upon the old one: it is bound by the service that
+/// has its name, and the word is ended as ever.
+pub(super) fn workload_taken(
+    p: Problem,
+    c: &ProblemContext,
+    uid: &TargetUid,
+    holder: &ServiceName,
+    why: &Rejection,
+) -> Problem {
+    let name = holder.as_str();
+    let p = p.fact("uid", format!("{uid} is there now, and {holder} was registered with another"));
+    let bind = c.command(&["service", "bind", name, "--accept-uid", uid.as_str()]);
+    let ends = |verbs: [&str; 2]| c.command(&[verbs[0], verbs[1], name, "--reason", SAY_WHY]);
+    let (end, how) = match why {
+        Rejection::OnHold { .. } => (ends(["hold", "lift"]), "the hold stays until it is lifted"),
+        Rejection::Pinned { .. } => {
+            (ends(["override", "clear"]), "the pin stays until it is cleared")
+        }
+        _ => (take_over(holder, c), "its owner stays until the count is taken over"),
+    };
+    let hint = format!("a new object ends nothing: bind {holder} to it with the first; {how} with");
+    let p = match why {
+        Rejection::ExternalOwner { is_retired: true, mode, .. } => {
+            p.hint(format!("{hint} the last")).run(register_as(holder, mode.as_str(), c))
+        }
+        _ => p.hint(format!("{hint} the second")),
+    };
+    p.run(bind).run(end)
 }
 
 /// Whose pin it is, it is ended by; anybody else asks them.

@@ -210,8 +210,9 @@ fn under(
     app: &mut App,
 ) -> Result<Glazed, Fault> {
     // A wish that is recorded already has taken its step.
+    let now = app.session()?.now();
     if app.session()?.recorded_under(put.key())?.is_none()
-        && let Err(OtherStep { confirmed, actual }) = check_step(head, &id, &put)
+        && let Err(OtherStep { confirmed, actual }) = check_step(head, &id, &put, now)
     {
         let mut line = app.problem_context().line;
         line.extend(["--current-replicas".to_owned(), actual.to_string()]);

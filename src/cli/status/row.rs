@@ -167,6 +167,7 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
             plain(format!("scalectl actuate {}  # from {from}", execution.key()))
         }
         Next::Confirm => plain(format!("scalectl observe {name} --wait")),
+        Next::Drifted => plain(format!("scalectl explain {name}")),
         Next::Over => Ways { outcome, next: None, need: None },
     }
 }

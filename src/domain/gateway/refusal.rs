@@ -10,6 +10,7 @@ pub const fn code_of(rejection: &Rejection) -> Code {
         // Whoever brings the fences, or has the target, is another controller than the gateway.
         Rejection::FenceMissing { .. }
         | Rejection::TargetTaken { .. }
+        | Rejection::WorkloadTaken { .. }
         | Rejection::NotWriter { .. } => Code::ExternalOwner,
         Rejection::OthersIntent { .. } => Code::Busy,
         _ => match rejection.class() {

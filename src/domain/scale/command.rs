@@ -14,6 +14,7 @@ pub use put::{Premise, PutForm, PutIntent};
 
 use super::lease::Holder;
 use super::observation::Reading;
+use super::others::Others;
 use super::policy::{PolicyGate, RecentChanges};
 use super::provenance::Provenance;
 use super::result::Detail;
@@ -71,8 +72,8 @@ pub enum Command {
         bound_before: Option<Binding>,
         /// The new identity that is meant, where the object was recreated.
         accept_uid: Option<TargetUid>,
-        /// The other service of the ledger that has the target as it was read.
-        target_holder: Option<ServiceName>,
+        /// The other services of the ledger that have the target as it was read.
+        others: Others,
     },
     /// Put a wish.
     Put(Box<PutIntent>),

@@ -4,10 +4,12 @@
 //! authorization itself are decided with it. Never reads the target.
 
 use super::command::PutIntent;
+use super::consent::{OpenAuthorization, Unauthorized};
 use super::rejection::Rejection;
 use super::service::{Binding, Registration};
 use super::state::ServiceHead;
 use crate::domain::id::{AuthorizationId, Replicas, ServiceName};
+use crate::domain::time::Timestamp;
 
 /// A step that was confirmed from one count, and would be made from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +33,20 @@ pub fn above_max(head: &ServiceHead, desired: Replicas) -> Option<&Registration>
 
 /// Holds a wish under an authorization to the step that was confirmed with it. From a third count
 /// it is another step, unless it is there already or the line names a count of its own, which is
-/// asked with the wish.
+/// asked with the wish. What the authorization does not permit at all, the put refuses.
 pub fn check_step(
     head: &ServiceHead,
     id: &AuthorizationId,
     put: &PutIntent,
+    now: Timestamp,
 ) -> Result<(), OtherStep> {
-    let confirmed = head.authorizations.get(id).and_then(|given| given.authorization.current);
+    let permits = |given: &&OpenAuthorization| {
+        let is_own = given.uses.contains_key(put.key());
+        let over = given.over(now).filter(|why| !is_own || *why != Unauthorized::UsedUp);
+        over.is_none() && given.authorization.desired_replicas == put.desired()
+    };
+    let given = head.authorizations.get(id).filter(permits);
+    let confirmed = given.and_then(|given| given.authorization.current);
     match (confirmed, known_count(head)) {
         (Some(confirmed), Some(actual))
             if confirmed != actual && actual != put.desired() && put.expect_count.is_none() =>

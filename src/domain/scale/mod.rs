@@ -24,6 +24,7 @@ pub mod left;
 mod life;
 pub mod next;
 pub mod observation;
+pub mod others;
 pub mod owners;
 pub mod passage;
 pub mod policy;

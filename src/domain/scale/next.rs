@@ -50,6 +50,9 @@ pub enum Next {
     },
     /// It is read until it is confirmed.
     Confirm,
+    /// Another count was read than the wished one: it is confirmed only where that comes back, so a
+    /// person wishes anew, or takes what is there.
+    Drifted,
 }
 
 /// The way on of a wish.
@@ -76,6 +79,7 @@ pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Nex
         }
         Phase::Failed { .. } if let Some(by) = newer(execution, head) => Next::Overtaken { by },
         Phase::Failed { retry_at } => Next::Retry { from: *retry_at },
+        Phase::Succeeded | Phase::Observed if execution.drift => Next::Drifted,
         Phase::Succeeded | Phase::Observed => Next::Confirm,
         Phase::Verified { .. } | Phase::Rejected | Phase::Withdrawn | Phase::Superseded { .. } => {
             Next::Over

@@ -1,12 +1,13 @@
 //! Rejections: every reason why a command changes nothing, with the facts that a person asks next.
 
+mod class;
 mod parts;
 mod retry;
 
 use serde::Serialize;
 
 pub use parts::{Difference, MissingFact, TargetPart};
-use parts::{counted_as, named};
+use parts::{counted_as, named, unauthorized};
 
 use super::attempt::UnknownWhy;
 use super::authority::{Hold, Override};
@@ -21,7 +22,7 @@ use super::state::{CurrentIntent, LastEffect};
 use crate::domain::count::counted;
 use crate::domain::id::{EnvironmentName, OperationId, 
     AuthorizationId, ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId,
-    Replicas, ServiceName, TargetUid, UnitRevision,
+    Replicas, ServiceName, TargetUid, UnitRevision, WorkloadId,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 
@@ -137,6 +138,15 @@ pub enum Rejection {
     /// Another service has the target.
     #[error("the target of {service} is the target of {holder} already: uid {uid}")]
     TargetTaken { service: ServiceName, uid: TargetUid, holder: ServiceName },
+    /// Another service has the name of the target, and a person's or an owner's word is upon it.
+    #[error("the target of {service} has the name of that of {holder} ({workload}), and {why}")]
+    WorkloadTaken {
+        service: ServiceName,
+        uid: TargetUid,
+        workload: WorkloadId,
+        holder: ServiceName,
+        why: Box<Rejection>,
+    },
     /// The count is not what the caller believes.
     #[error("{service} has {}, you expected {expected}", counted(actual.get(), "replica"))]
     PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
@@ -237,8 +247,17 @@ pub enum Rejection {
     #[error("the signature of {subject} is not taken: {why}")]
     SignatureRefused { subject: String, why: String },
     /// The authorization does not permit this.
-    #[error("{authorization_id} does not permit this of {service}: {}", why.as_str())]
-    NotAuthorized { service: ServiceName, authorization_id: AuthorizationId, why: Unauthorized },
+    #[error(
+        "{authorization_id} does not permit this of {service}: {}",
+        unauthorized(*why, *is_for)
+    )]
+    NotAuthorized {
+        service: ServiceName,
+        authorization_id: AuthorizationId,
+        why: Unauthorized,
+        /// The count that it is for, where that is another one.
+        is_for: Option<Replicas>,
+    },
     /// The authorization may still be used.
     #[error("{authorization_id} of {service} may still be used until {until}")]
     AuthorizationOpen { service: ServiceName, authorization_id: AuthorizationId, until: Timestamp },
@@ -383,6 +402,7 @@ impl Rejection {
             Self::ModeMismatch { .. } => "mode_mismatch",
             Self::TargetChanged { .. } => "target_changed",
             Self::TargetTaken { .. } => "target_taken",
+            Self::WorkloadTaken { .. } => "workload_taken",
             Self::PremiseMoved { .. } => "premise_moved",
             Self::OthersIntent { .. } => "others_intent",
             Self::WrongState { .. } => "wrong_state",
@@ -433,75 +453,6 @@ impl Rejection {
                 MissingFact::Reading => "reading_missing",
             },
             Self::ClockSkew { .. } => "clock_skew",
-        }
-    }
-
-    /// The word of the exit table.
-    pub const fn class(&self) -> Class {
-        match self {
-            Self::OutOfBounds { .. }
-            | Self::FenceMissing { .. }
-            | Self::FenceTooFar { .. }
-            | Self::Contradiction(_) => Class::Usage,
-            Self::StaleRevision { .. }
-            | Self::StaleUnitRevision { .. }
-            | Self::KeyConflict { .. }
-            | Self::SimulatedKey { .. }
-            | Self::LiveKey { .. }
-            | Self::IntentIdConflict { .. }
-            | Self::ModeMismatch { .. }
-            | Self::TargetChanged { .. }
-            | Self::TargetTaken { .. }
-            | Self::PremiseMoved { .. }
-            | Self::AuthorizationOpen { .. }
-            | Self::Reviewed { .. }
-            | Self::ApprovalExpired { .. }
-            | Self::ApprovalMoved { .. }
-            | Self::OthersIntent { .. } => Class::Conflict,
-            Self::WrongState { phase, .. } => match **phase {
-                Phase::Rejected => Class::Denied,
-                Phase::Proposed { .. } => Class::ApprovalRequired,
-                Phase::Started { .. } => Class::Held,
-                Phase::RecoveryPending { .. } => Class::Unknown,
-                Phase::Accepted
-                | Phase::Failed { .. }
-                | Phase::Succeeded
-                | Phase::Observed
-                | Phase::Verified { .. }
-                | Phase::Withdrawn
-                | Phase::Superseded { .. } => Class::Conflict,
-            },
-            Self::InFlight { .. }
-            | Self::InProgress { .. }
-            | Self::LeaseHeld { .. }
-            | Self::NotWriter { .. }
-            | Self::FenceLost { .. }
-            | Self::FenceExpired { .. }
-            | Self::FenceTooShort { .. }
-            | Self::LeaseLost { .. }
-            | Self::Relocating { .. } => Class::Held,
-            Self::AlwaysOn { .. } => Class::Capacity,
-            Self::Denied { .. }
-            | Self::OnHold { .. }
-            | Self::Pinned { .. }
-            | Self::SamePerson { .. }
-            | Self::SameReviewer { .. }
-            | Self::SignatureMissing { .. }
-            | Self::SignatureRefused { .. }
-            | Self::NotAuthorized { .. } => Class::Denied,
-            Self::ApprovalRequired { .. } => Class::ApprovalRequired,
-            Self::Cooldown { .. } => Class::Cooldown,
-            Self::OutcomeUnknown { .. } | Self::QuietTime { .. } => Class::Unknown,
-            Self::RetryLater { .. } => Class::RetryLater,
-            Self::WaitsBehind { .. } => Class::NotYet,
-            Self::ExternalOwner { .. } | Self::StillOwned { .. } => Class::ExternalOwner,
-            Self::ReadingDiffers { .. } | Self::OtherObject { .. } => Class::Diverged,
-            Self::NoSuchService { .. }
-            | Self::Retired { .. }
-            | Self::NoSuchKey { .. }
-            | Self::NoSuchAuthorization { .. }
-            | Self::NoSuchActuator { .. } => Class::NotFound,
-            Self::FactUnknown { .. } | Self::ClockSkew { .. } => Class::FactUnknown,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{Reach, ReadTxn, WriteTxn};
 use crate::ops::error::OpError;
 use crate::ops::intent_put::with_ledger_facts;
-use crate::ops::read::target_holder;
+use crate::ops::read::target_holders;
 use crate::ops::session::Session;
 use crate::ops::transition::{Decided, Deciding, Undecided, decide_in};
 
@@ -122,7 +122,8 @@ impl<'o> Asked<'o> {
         let registration = gateway::registration(&self.service, &self.operation.service);
         let binding = gateway::binding(&self.service, now);
         Ok(Command::RegisterService(Box::new(RegisterService {
-            target_holder: target_holder(read, &registration, &binding.target_uid)?,
+            accept_uid: None,
+            others: target_holders(read, &registration, &binding.target_uid)?,
             registration,
             binding: Some(binding),
             expected: Some(0),

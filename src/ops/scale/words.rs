@@ -13,8 +13,10 @@ pub(super) fn verdict(execution: &Execution, reading: &Reading) -> ReadingVerdic
 pub(super) fn accepted(execution: &Execution) -> Vec<String> {
     let word = execution.phase.as_str();
     let from = execution.intent.current.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let undoes = execution.intent.rolls_back.as_ref();
+    let undoes = undoes.map_or_else(String::new, |key| format!("  rolls back {key}"));
     let wish = format!(
-        "{word} {}@{}  {from} → {}",
+        "{word} {}@{}  {from} → {}{undoes}",
         execution.intent.service,
         execution.revision(),
         execution.desired()

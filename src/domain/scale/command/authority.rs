@@ -1,11 +1,12 @@
 //! Commands about a service as a whole, and about what breaks the glass.
 
 use crate::domain::id::{
-    ActuatorName, AuthorizationId, ExecutionKey, IntentRevision, Replicas, ServiceName,
+    ActuatorName, AuthorizationId, ExecutionKey, IntentRevision, Replicas, ServiceName, TargetUid,
 };
 use crate::domain::scale::consent::Incident;
 use crate::domain::scale::intent::Reason;
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::others::Others;
 use crate::domain::scale::owners::Owners;
 use crate::domain::scale::result::Detail;
 use crate::domain::scale::scaling::{CostCap, Sample};
@@ -22,8 +23,10 @@ pub struct RegisterService {
     pub binding: Option<Binding>,
     /// The unit revision that is believed to hold; 0 for none.
     pub expected: Option<u64>,
-    /// The other service of the ledger that has this target.
-    pub target_holder: Option<ServiceName>,
+    /// The new identity that is meant, where the object was recreated and nobody can read it.
+    pub accept_uid: Option<TargetUid>,
+    /// The other services of the ledger that have this target.
+    pub others: Others,
     /// Who drives the count of the target, as it was read.
     pub owners: Owners,
     /// The authorization under which the upper bound is raised, where it is.

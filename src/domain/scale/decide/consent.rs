@@ -329,5 +329,6 @@ fn open_authorization<'s>(
         service: service.clone(),
         authorization_id: id.clone(),
         why: Unauthorized::NoSuch,
+        is_for: None,
     })
 }

@@ -97,11 +97,10 @@ pub fn decide(
             began_after_serial,
             bound_before,
             accept_uid,
-            target_holder,
+            others,
         } => {
             let began = service::Began { serial: *began_after_serial, bound: bound_before };
-            let (accept_uid, holder) = (accept_uid.as_ref(), target_holder.as_ref());
-            service::bind(&draft, service, reading, &began, accept_uid, holder)
+            service::bind(&draft, service, reading, &began, accept_uid.as_ref(), others)
         }
         Command::Put(intent) => put::put(&draft, intent),
         Command::Withdraw { key, reason, supersede } => {

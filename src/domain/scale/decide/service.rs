@@ -1,6 +1,6 @@
 //! Registering a service, and recording what its target is.
 
-use super::leave::check_move;
+use super::leave::{check_move, check_name_is_free};
 use super::{Decision, Draft, Reply, nothing, unchanged};
 use crate::domain::id::{AuthorizationId, ServiceName, TargetUid, UnitRevision};
 use crate::domain::scale::command::RegisterService;
@@ -8,9 +8,11 @@ use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::event::EventBody;
 use crate::domain::scale::gates::{check_uid, registered};
 use crate::domain::scale::observation::Reading;
+use crate::domain::scale::others::Others;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{Binding, RegisteredMode, Registration};
+use crate::domain::scale::state::ServiceState;
 
 pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decision, Rejection> {
     let (wanted, binding) = (&ask.registration, ask.binding.as_ref());
@@ -63,11 +65,20 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
             });
         }
         check_not_in_flight(draft, existing, wanted)?;
-        check_same_uid(draft, existing, wanted, binding)?;
-        check_move(draft, existing, ask)?;
+        if is_accepted(ask, existing) {
+            check_nothing_in_flight(draft, existing)?;
+        } else {
+            check_same_uid(draft, existing, wanted, binding)?;
+            check_move(draft, existing, ask)?;
+        }
     }
     let bound = binding.or(head.binding.as_ref());
-    check_not_taken(service, bound.map(|binding| &binding.target_uid), ask.target_holder.as_ref())?;
+    if let Some(bound) = bound {
+        check_not_taken(service, &bound.target_uid, ask.others.holder.as_ref())?;
+        if !has_it_already(draft.state, wanted, bound) {
+            check_name_is_free(draft, service, &bound.target_uid, &ask.others)?;
+        }
+    }
     let decision = match &ask.authorization {
         Some(authorization) => may_raise(draft, head.registration.as_ref(), wanted, authorization)?,
         None => may_register(draft, wanted)?,
@@ -144,14 +155,36 @@ fn check_owner(wanted: &Registration, existing: Option<&Registration>) -> Result
 /// A target has one writer, so it has one service.
 fn check_not_taken(
     service: &ServiceName,
-    uid: Option<&TargetUid>,
+    uid: &TargetUid,
     holder: Option<&ServiceName>,
 ) -> Result<(), Rejection> {
-    let (Some(holder), Some(uid)) = (holder, uid) else {
+    let Some(holder) = holder else {
         return Ok(());
     };
     let (service, holder, uid) = (service.clone(), holder.clone(), uid.clone());
     Err(Rejection::TargetTaken { service, uid, holder })
+}
+
+/// Whether a living service has this very target by this very name.
+fn has_it_already(state: &ServiceState, wanted: &Registration, found: &Binding) -> bool {
+    let head = &state.head;
+    let existing = head.registration.as_ref().filter(|_| head.authority.retired.is_none());
+    let bound = head.binding.as_ref().is_some_and(|it| it.target_uid == found.target_uid);
+    bound && existing.is_some_and(|existing| is_same_name(existing, wanted))
+}
+
+fn is_same_name(existing: &Registration, wanted: &Registration) -> bool {
+    existing.cluster_id == wanted.cluster_id
+        && existing.runtime_id == wanted.runtime_id
+        && existing.workload_id == wanted.workload_id
+}
+
+/// Whether a recreated object is accepted by its uid: the word of `bind` where nobody can read.
+fn is_accepted(ask: &RegisterService, existing: &Registration) -> bool {
+    let uid = ask.binding.as_ref().map(|binding| &binding.target_uid);
+    ask.accept_uid.is_some()
+        && uid == ask.accept_uid.as_ref()
+        && is_same_name(existing, &ask.registration)
 }
 
 /// Who carries a wish out, and on what, does not change under a call.
@@ -184,11 +217,8 @@ fn check_same_uid(
     wanted: &Registration,
     binding: Option<&Binding>,
 ) -> Result<(), Rejection> {
-    let is_same_name = existing.cluster_id == wanted.cluster_id
-        && existing.runtime_id == wanted.runtime_id
-        && existing.workload_id == wanted.workload_id;
     match (&draft.state.head.binding, binding) {
-        (Some(bound), Some(binding)) if is_same_name => {
+        (Some(bound), Some(binding)) if is_same_name(existing, wanted) => {
             check_uid(existing, &bound.target_uid, &binding.target_uid)
         }
         (Some(_) | None, _) => Ok(()),
@@ -207,12 +237,14 @@ fn may_raise(
     wanted: &Registration,
     authorization_id: &AuthorizationId,
 ) -> Result<PolicyAnswer, Rejection> {
+    let open = draft.state.head.authorizations.get(authorization_id);
+    let raises = open.and_then(|open| open.authorization.raises_max_to);
     let refused = |why| Rejection::NotAuthorized {
         service: wanted.service.clone(),
         authorization_id: authorization_id.clone(),
         why,
+        is_for: raises.filter(|max| *max != wanted.max_replicas),
     };
-    let open = draft.state.head.authorizations.get(authorization_id);
     let open = open.ok_or_else(|| refused(Unauthorized::NoSuch))?;
     let raised = existing.map(|existing| Registration {
         max_replicas: wanted.max_replicas,
@@ -252,7 +284,7 @@ pub(super) fn bind(
     reading: &Reading,
     began: &Began<'_>,
     accept_uid: Option<&TargetUid>,
-    holder: Option<&ServiceName>,
+    others: &Others,
 ) -> Result<Decision, Rejection> {
     let (registration, bound) = registered(draft.state, service)?;
     let stale = || Ok(nothing(Reply::StaleReading));
@@ -271,7 +303,8 @@ pub(super) fn bind(
     if !same_uid {
         // Another object under the same name is another target: that is a change of settings.
         check_nothing_in_flight(draft, registration)?;
-        check_not_taken(service, Some(&reading.target_uid), holder)?;
+        check_not_taken(service, &reading.target_uid, others.holder.as_ref())?;
+        check_name_is_free(draft, service, &reading.target_uid, others)?;
         let decision = may_register(draft, registration)?;
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
         events.push(EventBody::ServiceRegistered {

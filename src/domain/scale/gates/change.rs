@@ -80,12 +80,15 @@ pub(in crate::domain::scale) fn authorized<'s>(
     target: &TargetBinding,
     now: Timestamp,
 ) -> Result<&'s OpenAuthorization, Rejection> {
+    let open = state.head.authorizations.get(id);
+    let is_for = open.map(|open| open.authorization.desired_replicas);
     let refused = |why| Rejection::NotAuthorized {
         service: service.clone(),
         authorization_id: id.clone(),
         why,
+        is_for: is_for.filter(|count| *count != desired),
     };
-    let open = state.head.authorizations.get(id).ok_or_else(|| refused(Unauthorized::NoSuch))?;
+    let open = open.ok_or_else(|| refused(Unauthorized::NoSuch))?;
     open.permits(key, desired, target, now).map_err(refused)?;
     Ok(open)
 }

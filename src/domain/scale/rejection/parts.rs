@@ -1,6 +1,7 @@
 //! What a refusal points at: the parts of a target, the fields of a re-delivery, missing facts.
 
 use crate::domain::id::{IntentRevision, Replicas, ServiceName};
+use crate::domain::scale::consent::Unauthorized;
 use serde::Serialize;
 
 /// Which part of the target moved.
@@ -129,6 +130,18 @@ impl MissingFact {
                 "nobody knows who drives the count of {service}: {} could not be read",
                 unread.join(" and ")
             ),
+        }
+    }
+}
+
+/// Why an authorization does not permit something, and the count that it is for where that is
+/// another one: whatever else is wrong, nobody is to mend the smaller half of it.
+pub(super) fn unauthorized(why: Unauthorized, is_for: Option<Replicas>) -> String {
+    match (why, is_for) {
+        (why, None) => why.as_str().to_owned(),
+        (Unauthorized::OtherCount, Some(count)) => format!("{}: {count}", why.as_str()),
+        (why, Some(count)) => {
+            format!("{}, and {}: {count}", why.as_str(), Unauthorized::OtherCount.as_str())
         }
     }
 }

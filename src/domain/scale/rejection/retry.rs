@@ -36,6 +36,7 @@ impl Rejection {
             | Self::ModeMismatch { .. }
             | Self::TargetChanged { .. }
             | Self::TargetTaken { .. }
+            | Self::WorkloadTaken { .. }
             | Self::PremiseMoved { .. }
             | Self::OthersIntent { .. }
             | Self::WrongState { .. }
