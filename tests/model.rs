@@ -15,6 +15,7 @@ mod faults;
 mod forged;
 mod guarded;
 mod laid;
+mod gateway;
 mod machine;
 mod mutants;
 mod orders;

@@ -72,7 +72,18 @@ impl ReadTxn<'_> {
         self.engine().look_ahead(&ahead)
     }
 
-    /// The same with the stored versions; version 0 is a service that is not there yet.
+    /// Tells which services and which keys will be looked for.
+    pub fn look_ahead_of<'a>(
+        &self,
+        services: impl Iterator<Item = &'a ServiceName>,
+        keys: impl Iterator<Item = &'a ExecutionKey>,
+    ) -> Result<(), LedgerError> {
+        let services = services.map(|it| Bound::new(sql::READ_SERVICE, [Value::Text(it.as_str())]));
+        let keys = keys.map(|it| Bound::new(sql::READ_EXECUTION, [Value::Text(it.as_str())]));
+        self.engine().look_ahead(&services.chain(keys).collect::<Vec<_>>())
+    }
+
+    /// A state with the stored versions; version 0 is a service that is not there yet.
     pub(super) fn load(
         &self,
         service: &ServiceName,
@@ -85,12 +96,8 @@ impl ReadTxn<'_> {
         let current = head.value.current.as_ref().map(|current| &current.execution_key);
         for key in current.into_iter().chain(keys) {
             if found.iter().all(|known| known.value.key() != key) {
-                let named = self.find_executions(
-                    sql::READ_EXECUTION,
-                    &[Value::Text(key.as_str())],
-                    Some(1),
-                )?;
-                found.extend(named.into_iter().filter(|it| it.value.intent.service == *service));
+                let named = self.find_versioned(key)?;
+                found.extend(named.filter(|it| it.value.intent.service == *service));
             }
         }
         Ok((head, found))
@@ -105,6 +112,21 @@ impl ReadTxn<'_> {
             Ok(ControlFlow::Break(()))
         })?;
         Ok(head)
+    }
+
+    /// How many events a service has; 0 for one that nobody has registered.
+    pub(super) fn service_version(&self, service: &ServiceName) -> Result<i64, LedgerError> {
+        let mut version = 0;
+        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
+            version = row.int(0)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(version)
+    }
+
+    /// Whether anybody has registered a service: who is registered once is so for ever.
+    pub fn is_registered(&self, service: &ServiceName) -> Result<bool, LedgerError> {
+        Ok(self.service_version(service)? > 0)
     }
 
     /// A service without its executions. An unknown one is the empty head.

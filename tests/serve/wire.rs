@@ -1,5 +1,6 @@
 //! What is on the wire beside the contract's own walks; tokens, ports, signals.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -78,7 +79,12 @@ fn only_who_shows_the_token_is_answered_where_there_is_one() {
         world.run_args(&line).exits(2).says("error[token_unusable]");
     }
     world.run("serve --token-file nowhere").exits(2).says("error[token_unusable]");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o644)).unwrap();
+    let warned = Server::start(&world, &["--token-file", file]).stop().stderr;
+    assert!(warned.contains("warning: everybody on this host may read"), "{warned}");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o640)).unwrap();
     let server = Server::start_at(&world, "0.0.0.0:0", &["--token-file", file]);
+    assert!(!server.said().contains("warning: everybody"), "{}", server.said());
     let at = server.at.replace("0.0.0.0", "127.0.0.1");
     let ask = |path: &str, more: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nHost: t\r\n{more}\r\n");

@@ -73,11 +73,9 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
         }
     }
     let bound = binding.or(head.binding.as_ref());
-    if let Some(bound) = bound {
-        check_not_taken(service, &bound.target_uid, ask.others.holder.as_ref())?;
-        if !has_it_already(draft.state, wanted, bound) {
-            check_name_is_free(draft, service, &bound.target_uid, &ask.others)?;
-        }
+    check_not_taken(wanted, bound.map(|it| &it.target_uid), ask.others.holder.as_ref())?;
+    if let Some(bound) = bound.filter(|bound| !has_it_already(draft.state, wanted, bound)) {
+        check_name_is_free(draft, service, &bound.target_uid, &ask.others)?;
     }
     let decision = match &ask.authorization {
         Some(authorization) => may_raise(draft, head.registration.as_ref(), wanted, authorization)?,
@@ -154,15 +152,24 @@ fn check_owner(wanted: &Registration, existing: Option<&Registration>) -> Result
 
 /// A target has one writer, so it has one service.
 fn check_not_taken(
-    service: &ServiceName,
-    uid: &TargetUid,
+    registration: &Registration,
+    uid: Option<&TargetUid>,
     holder: Option<&ServiceName>,
 ) -> Result<(), Rejection> {
-    let Some(holder) = holder else {
-        return Ok(());
-    };
-    let (service, holder, uid) = (service.clone(), holder.clone(), uid.clone());
-    Err(Rejection::TargetTaken { service, uid, holder })
+    let service = registration.service.clone();
+    match (uid, holder) {
+        (Some(uid), Some(holder)) => {
+            Err(Rejection::TargetTaken { service, uid: uid.clone(), holder: holder.clone() })
+        }
+        (Some(uid), None) if registration.is_anothers(uid) => {
+            Err(Rejection::Contradiction(format!(
+                "{uid} is not the target of {service}: in the cluster {}, runtime {}, a target is \
+                 called as its service",
+                registration.cluster_id, registration.runtime_id
+            )))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 /// Whether a living service has this very target by this very name.
@@ -303,7 +310,7 @@ pub(super) fn bind(
     if !same_uid {
         // Another object under the same name is another target: that is a change of settings.
         check_nothing_in_flight(draft, registration)?;
-        check_not_taken(service, &reading.target_uid, others.holder.as_ref())?;
+        check_not_taken(registration, Some(&reading.target_uid), others.holder.as_ref())?;
         check_name_is_free(draft, service, &reading.target_uid, others)?;
         let decision = may_register(draft, registration)?;
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
