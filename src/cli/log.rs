@@ -42,6 +42,7 @@ struct LogArgs {
     services: Vec<ServiceName>,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
     span: SpanArgs,
     /// Only about this key (a key, SERVICE@REVISION or SERVICE@latest)
     #[arg(long, value_name = "KEY")]

@@ -1,6 +1,8 @@
 //! Reading the target of a key and recording what it says, and whose target it is. The shared step
 //! of `observe`, `replay` and `scale`, and of whoever registers a target.
 
+use std::collections::BTreeMap;
+
 use super::ask::{Asker, reading_of};
 use super::error::OpError;
 use super::report::Report;

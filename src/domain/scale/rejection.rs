@@ -20,9 +20,9 @@ use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
 use crate::domain::count::counted;
-use crate::domain::id::{EnvironmentName, OperationId, 
-    AuthorizationId, ControllerId, ExecutionKey, IntentId, IntentRevision, LeaseInstanceId,
-    Replicas, ServiceName, TargetUid, UnitRevision, WorkloadId,
+use crate::domain::id::{
+    AuthorizationId, ControllerId, EnvironmentName, ExecutionKey, IntentId, IntentRevision,
+    LeaseInstanceId, OperationId, Replicas, ServiceName, TargetUid, UnitRevision, WorkloadId,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 
