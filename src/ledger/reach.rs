@@ -188,8 +188,14 @@ mod tests {
             "service:b alone",
         ];
         assert_eq!(shown(&Reach::services([&b, &a])), both);
-        assert_eq!(shown(&Reach::registry()), ["registry alone", "policy shared", "placement shared"]);
-        assert_eq!(shown(&Reach::policy()), ["registry shared", "policy alone", "placement shared"]);
+        assert_eq!(
+            shown(&Reach::registry()),
+            ["registry alone", "policy shared", "placement shared"]
+        );
+        assert_eq!(
+            shown(&Reach::policy()),
+            ["registry shared", "policy alone", "placement shared"]
+        );
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
         let placed = ["registry shared", "policy shared", "placement alone"];
         assert_eq!(shown(&Reach::placement()), placed);
@@ -211,8 +217,7 @@ mod tests {
             "service:a alone",
         ];
         assert_eq!(shown(&Reach::service(&a).pooled()), pooled);
-        let keyed =
-            [
+        let keyed = [
             "registry shared",
             "policy shared",
             "placement shared",

@@ -100,7 +100,7 @@ pub mod service_put;
 pub mod settle;
 pub mod verify_signatures;
 
-pub use error::OpError;
+pub use error::{OpError, RelocatorFault};
 pub use gateway::asked::Seen;
 pub use gateway::pool::Pool;
 pub use ids::mint;

@@ -167,7 +167,7 @@ fn raise(
             actuator: None,
             policy: &policy,
             recent: None,
-                placed: None,
+            placed: None,
         };
         let command = Command::Restore { incarnation, lost: lost.clone() };
         let decided = decide(&state, &command, &context, now);

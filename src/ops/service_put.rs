@@ -12,8 +12,8 @@ use super::read::target_holder;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, EnvironmentName, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
-    ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
+    ActuatorName, ClusterId, ControllerId, EnvironmentName, MaxAttempts, Replicas,
+    RequiredReadings, RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
 use crate::domain::scale::authority::Retirement;
 use crate::domain::scale::command::{Command, RegisterService};

@@ -20,7 +20,9 @@ impl Placed {
         let world = World::new();
         world.init_fake();
         let policy = world.write("all.cedar", POLICY);
-        world.run_args(&["policy", "put", policy.to_str().expect("UTF-8"), "--reason", "r"]).exits(0);
+        world
+            .run_args(&["policy", "put", policy.to_str().expect("UTF-8"), "--reason", "r"])
+            .exits(0);
         let root = world.path("root");
         let placed = Self { world, root };
         for cell in ["a", "b"] {
@@ -105,7 +107,8 @@ fn an_environment_moves_with_its_data_and_comes_back_with_what_was_written() {
     let generation = shop["generation"].as_str().expect("a generation").to_owned();
     placed.database("b", &generation).execute("INSERT INTO entry VALUES (4)", []).expect("open");
     // The same key with the same body is the same change, whatever holds by now.
-    let line = "placement change shop --expect-revision 1 --policy-revision 1 --location us --key k1";
+    let line =
+        "placement change shop --expect-revision 1 --policy-revision 1 --location us --key k1";
     let again = placed.world.json(line).exits(0);
     assert_eq!((again.at("/replayed"), again.at("/changed")), (true.into(), false.into()));
     placed.change("--location eu --key k2 --run --wait").exits(0);
@@ -155,7 +158,11 @@ fn a_move_into_a_full_cell_goes_back_and_serves_as_before() {
     let placed = Placed::new();
     placed.write("cells/b/limit.json", r#"{"storage_bytes": 10}"#);
     let ran = placed.change("--location us --key k1 --run");
-    assert_eq!((ran.code, ran.at("/error/code")), (Some(17), "capacity_exhausted".into()), "{ran:#?}");
+    assert_eq!(
+        (ran.code, ran.at("/error/code")),
+        (Some(17), "capacity_exhausted".into()),
+        "{ran:#?}"
+    );
     assert_eq!(placed.route()["cell"], "a");
     placed.database("a", "1-first").execute("INSERT INTO entry VALUES (9)", []).expect("it writes");
     let shop = placed.shop();
@@ -165,7 +172,8 @@ fn a_move_into_a_full_cell_goes_back_and_serves_as_before() {
 #[test]
 fn a_worker_that_was_killed_is_taken_over_at_every_point() {
     let mut deaths = 0;
-    for point in ["before_commit", "after_commit", "after_spawn", "after_answer", "after_call_file"] {
+    for point in ["before_commit", "after_commit", "after_spawn", "after_answer", "after_call_file"]
+    {
         for nth in [1, 4, 7] {
             let mut placed = Placed::new();
             placed.change("--location us --key k1").exits(0);

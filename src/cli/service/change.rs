@@ -10,9 +10,9 @@ use super::scaling::ScalingArgs;
 use super::{bounded, mode, word};
 use crate::cli::args::{day, whole_number};
 use crate::cli::fault::Fault;
-use crate::domain::id::{InvalidIdentifier, 
-    ActuatorName, ClusterId, ControllerId, MaxAttempts, Replicas, RequiredReadings, RuntimeId,
-    ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
+use crate::domain::id::{
+    ActuatorName, ClusterId, ControllerId, InvalidIdentifier, MaxAttempts, Replicas,
+    RequiredReadings, RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
 };
 use crate::domain::scale::service::{
     ConvergeOn, Drain, FenceSource, OnUnknown, TargetMatch, label_problem,

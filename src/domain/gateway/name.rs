@@ -84,7 +84,7 @@ pub fn registration(service: &ServiceName, raw: &str) -> Registration {
         declared_replicas: None,
         quorum_required: false,
         owner: None,
-            environment: None,
+        environment: None,
     }
 }
 

@@ -19,9 +19,9 @@ use super::provenance::Provenance;
 use super::result::Detail;
 use super::service::{Binding, RegisteredActuator};
 use super::state::FenceMark;
-use crate::domain::id::{CellName, EnvironmentName, OperationId, 
-    AttemptNumber, AuthorizationId, ControllerId, ExecutionKey, LeaseInstanceId, LedgerId,
-    ServiceName, TargetUid,
+use crate::domain::id::{
+    AttemptNumber, AuthorizationId, CellName, ControllerId, EnvironmentName, ExecutionKey,
+    LeaseInstanceId, LedgerId, OperationId, ServiceName, TargetUid,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 

@@ -9,8 +9,8 @@ use super::observation::Reading;
 use super::scaling::ScalingSpec;
 use crate::domain::gateway;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, EnvironmentName, Replicas, RequiredReadings, RuntimeId, ServiceName,
-    TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
+    ActuatorName, ClusterId, ControllerId, EnvironmentName, Replicas, RequiredReadings, RuntimeId,
+    ServiceName, TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
 };
 use crate::domain::time::{DurationMs, Timestamp};
 

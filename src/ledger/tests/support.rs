@@ -103,7 +103,7 @@ pub(super) fn registered(service: &str) -> Event {
         declared_replicas: None,
         quorum_required: false,
         owner: None,
-            environment: None,
+        environment: None,
     };
     let body =
         EventBody::ServiceRegistered { registration, binding: binding(), decision: allowed() };

@@ -167,11 +167,7 @@ impl Reports {
 
 /// Gate 11: the environment of a service serves, and one that never sleeps keeps one replica
 /// (facts/placement.md, section 1).
-fn check_capacity(
-    service: &ServiceName,
-    placed: Option<&PlacedIn>,
-    desired: Replicas,
-) -> Checked {
+fn check_capacity(service: &ServiceName, placed: Option<&PlacedIn>, desired: Replicas) -> Checked {
     let Some(placed) = placed else { return skipped("no environment and no pool") };
     let (service, environment) = (service.clone(), placed.environment.clone());
     match &placed.away {

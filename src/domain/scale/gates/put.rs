@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::change::{Ask, Pass, authorized, yielded_to};
 use super::{
-    Checked, Gate, Reports, check_mode_of, check_same_object, check_unit, check_writer, external,
-    fresh_count, in_flight, moved, passed, registered, skipped,
+    Checked, Gate, Reports, check_capacity, check_mode_of, check_same_object, check_unit,
+    check_writer, external, fresh_count, in_flight, moved, passed, registered, skipped,
 };
 use crate::domain::id::{ControllerId, Replicas};
 use crate::domain::scale::command::{Context, Premise, PutForm, PutIntent};

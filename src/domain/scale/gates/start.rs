@@ -2,8 +2,8 @@
 
 use super::change::{Ask, Pass, authorized, yielded_to};
 use super::{
-    Checked, Gate, Reports, check_mode_of, check_own_fence, check_same_object, check_unit,
-    check_writer, fresh_count, moved, passed, registered, skipped,
+    Checked, Gate, Reports, check_capacity, check_mode_of, check_own_fence, check_same_object,
+    check_unit, check_writer, fresh_count, moved, passed, registered, skipped,
 };
 use crate::domain::id::{ControllerId, LeaseInstanceId, Replicas, ServiceName};
 use crate::domain::scale::command::{Context, StartAttempt};
