@@ -3,6 +3,7 @@
 mod golden;
 mod operations;
 mod program;
+mod receipts;
 mod registry;
 mod rows;
 mod walk;

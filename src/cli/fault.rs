@@ -103,10 +103,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
         OpError::Gateway(conflict) => gateway::of_conflict(&conflict),
         OpError::Placement(rejection) => Problem::from_placement(&rejection, context),
-        OpError::RelocatorUnbound { relocator } => Problem::relocator_unbound(context, &relocator),
-        OpError::Relocator { relocator, op, problem, stderr } => {
-            Problem::relocator_unavailable(context, &relocator, op, &problem, &stderr)
-        }
+        OpError::Relocator(fault) => Problem::of_relocator(context, &fault),
         OpError::Ledger(error) => of_ledger(&error, context),
         OpError::Unrecorded { key, said, effect, source } => {
             // Where the ledger has moved meanwhile, whoever is asked there can tell.

@@ -291,7 +291,7 @@ pub(super) fn carry(
         Told::Begins(operation, step) => {
             out.progress(&format!("{}  {}", operation.operation_id, step.as_str()));
         }
-        Told::Says(step, line) => out.progress(&format!("  {}  {line}", step.as_str())),
+        Told::Says(line) => out.progress(&format!("  {line}")),
         Told::Failed(operation, step) => {
             let why = operation.trouble.as_ref().map_or("", Trouble::text);
             out.progress(&format!("{}  {} failed: {why}", operation.operation_id, step.as_str()));

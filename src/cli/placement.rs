@@ -32,13 +32,27 @@ pub(super) const NOUN: Noun = Noun {
     hidden: false,
 };
 
+const PLAN: &str = "Show what a change would do, and write nothing. It ends as the change would.
+
+  scalectl placement plan shop --expect-revision 3 --policy-revision 1 --location auto";
+
+const CHANGE: &str = "Change where an environment lives, how much it has, or its recovery copy.
+What is left out stays as it is: a recovery copy goes with --standby none alone.
+
+  scalectl placement change shop --expect-revision 3 --policy-revision 1 \\
+      --location eu-2 --key move-7 --run
+  scalectl placement change shop --expect-revision 4 --policy-revision 1 \\
+      --standby eu-1 --key copy-1";
+
 #[derive(Subcommand)]
 enum Verb {
     /// Know an environment that is there, as it is; nothing is moved
     Adopt(Box<AdoptArgs>),
     /// Show what a change would do, and write nothing
+    #[command(long_about = PLAN)]
     Plan(Box<change::PlanArgs>),
     /// Change where an environment lives, how much it has, or its recovery copy
+    #[command(long_about = CHANGE)]
     Change(Box<change::ChangeArgs>),
     /// Show one environment: what is wished, what is, and what is under way
     Show {

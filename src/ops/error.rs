@@ -34,24 +34,9 @@ pub enum OpError {
     /// A rule of the placement refused it: nothing has changed.
     #[error("{0}")]
     Placement(Box<PlacementRejection>),
-    /// No command serves the relocator on this host.
-    #[error("relocator {relocator} has no command on this host")]
-    RelocatorUnbound {
-        /// The relocator.
-        relocator: RelocatorName,
-    },
     /// The relocator could not be asked.
-    #[error("asking relocator {relocator} to {op}: {problem}")]
-    Relocator {
-        /// The relocator.
-        relocator: RelocatorName,
-        /// What it was asked.
-        op: &'static str,
-        /// What went wrong.
-        problem: String,
-        /// What it wrote to stderr, cut.
-        stderr: String,
-    },
+    #[error(transparent)]
+    Relocator(Box<RelocatorFault>),
     /// The ledger could not be read or written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -156,6 +141,29 @@ pub enum OpError {
     },
 }
 
+/// Why a relocator could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum RelocatorFault {
+    /// No command serves it on this host.
+    #[error("relocator {relocator} has no command on this host")]
+    Unbound {
+        /// The relocator.
+        relocator: RelocatorName,
+    },
+    /// It gave no answer.
+    #[error("asking relocator {relocator} to {op}: {problem}")]
+    Failed {
+        /// The relocator.
+        relocator: RelocatorName,
+        /// What it was asked.
+        op: &'static str,
+        /// What went wrong.
+        problem: String,
+        /// What it wrote to stderr, cut.
+        stderr: String,
+    },
+}
+
 /// Why an actuator could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorProblem {
@@ -218,6 +226,12 @@ impl OpError {
 impl From<PlacementRejection> for OpError {
     fn from(rejection: PlacementRejection) -> Self {
         Self::Placement(Box::new(rejection))
+    }
+}
+
+impl From<RelocatorFault> for OpError {
+    fn from(fault: RelocatorFault) -> Self {
+        Self::Relocator(Box::new(fault))
     }
 }
 

@@ -104,7 +104,7 @@ pub mod timeline;
 pub mod undo;
 pub mod verify_signatures;
 
-pub use error::OpError;
+pub use error::{OpError, RelocatorFault};
 pub use gateway::asked::Seen;
 pub use gateway::pool::Pool;
 pub use ids::mint;

@@ -2,6 +2,7 @@
 
 use super::error::OpError;
 use super::placing::Placed;
+use super::relocating::is_gone;
 use super::session::Session;
 use crate::domain::id::OperationId;
 use crate::domain::placement::command::Command;
@@ -24,7 +25,10 @@ pub fn operation_abandon(
     id: &OperationId,
     reason: Detail,
 ) -> Result<Placed, OpError> {
+    let (_, operation) = session.operation(id)?;
+    let gone = operation.lease.filter(|lease| is_gone(session, lease)).map(|lease| lease.token);
     let operation_id = id.clone();
-    session
-        .place(std::slice::from_ref(id), None, |_, _| Ok(Command::Abandon { operation_id, reason }))
+    session.place(std::slice::from_ref(id), None, |_, _| {
+        Ok(Command::Abandon { operation_id, reason, gone })
+    })
 }

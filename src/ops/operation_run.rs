@@ -33,7 +33,7 @@ pub enum Told<'t> {
     /// A step begins, or has been begun again.
     Begins(&'t Operation, Step),
     /// What the relocator says of it.
-    Says(Step, &'t str),
+    Says(&'t str),
     /// A step did not come to its end.
     Failed(&'t Operation, Step),
 }
@@ -145,18 +145,33 @@ impl Worker<'_> {
         }
     }
 
-    fn commit(&self, session: &mut Session) -> Result<(), OpError> {
+    fn commit(&mut self, session: &mut Session) -> Result<(), OpError> {
         self.keep(session)?;
         let (operation_id, token) = (self.id.clone(), self.token());
         let command = Command::Commit { operation_id, token, services: Vec::new() };
         self.transition(session, command).map(drop)
     }
 
-    /// The lease must outlast what comes next.
-    fn keep(&self, session: &mut Session) -> Result<(), OpError> {
+    /// The lease must outlast what comes next: it is renewed once half of it is over.
+    fn keep(&mut self, session: &mut Session) -> Result<(), OpError> {
+        let half = DurationMs::from_millis(LEASE_TTL_DEFAULT.as_millis() / 2);
+        if self.lease.expires_at.since(session.now()) > half {
+            return Ok(());
+        }
         let (operation_id, token) = (self.id.clone(), self.token());
         let command = Command::RenewLease { operation_id, token, ttl: LEASE_TTL_DEFAULT };
-        self.transition(session, command).map(drop)
+        let placed = self.transition(session, command)?;
+        self.note(placed.operation());
+        Ok(())
+    }
+
+    /// The lease as the ledger has it now.
+    fn note(&mut self, operation: Option<&Operation>) {
+        let token = self.token();
+        let lease = operation.and_then(|it| it.lease.as_ref()).filter(|it| it.token == token);
+        if let Some(lease) = lease {
+            self.lease = lease.clone();
+        }
     }
 
     fn step(
@@ -211,7 +226,7 @@ impl Worker<'_> {
             (&self.spec, &self.relocator),
             call,
             &self.lease,
-            &mut |line| tell(Told::Says(step, line)),
+            &mut |line| tell(Told::Says(line)),
         );
         crash::hit(CrashPoint::AfterAnswer);
         let end = Command::EndStep {
@@ -221,6 +236,7 @@ impl Worker<'_> {
             end: called.end,
         };
         let ended = self.transition(session, end)?;
+        self.note(ended.operation());
         let _ = calls::remove_call(&dir, &call_id);
         if let Some(signal) = called.signal {
             self.release(session)?;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::ask::{exit_of, stderr_text};
-use super::error::OpError;
+use super::error::{OpError, RelocatorFault};
 use super::session::Session;
 use crate::actuator::bindings::{self, Binding, BundledPin};
 use crate::actuator::calls::{self, CallProof, PreparedCall};
@@ -72,7 +72,7 @@ impl Session {
         let binding = match bindings::find(&file, ledger_id, &bound_as(name)?) {
             Ok(binding) => binding,
             Err(BindingError::Unbound { .. }) => {
-                return Err(OpError::RelocatorUnbound { relocator: name.clone() });
+                return Err(RelocatorFault::Unbound { relocator: name.clone() }.into());
             }
             Err(error) => return Err(error.into()),
         };
@@ -96,11 +96,8 @@ pub(super) fn ask(
     timeout: DurationMs,
 ) -> Result<Reply, OpError> {
     let op = request.op();
-    let fault = |problem: String, stderr: String| OpError::Relocator {
-        relocator: name.clone(),
-        op,
-        problem,
-        stderr,
+    let fault = |problem: String, stderr: String| -> OpError {
+        RelocatorFault::Failed { relocator: name.clone(), op, problem, stderr }.into()
     };
     let input = request.to_json();
     let captured = process::run(spec, input.as_bytes(), &Limits::within(timeout), &mut Unwatched)
@@ -139,7 +136,8 @@ pub(super) fn describe(spec: &ChildSpec, name: &RelocatorName) -> Result<Describ
 }
 
 fn not_described(name: &RelocatorName, problem: String) -> OpError {
-    OpError::Relocator { relocator: name.clone(), op: "describe", problem, stderr: String::new() }
+    let (relocator, stderr) = (name.clone(), String::new());
+    RelocatorFault::Failed { relocator, op: "describe", problem, stderr }.into()
 }
 
 /// What became of the call of a step.
@@ -199,7 +197,7 @@ pub(super) fn call_guarded(
     }
 }
 
-/// A valid typed answer is the result, whatever ended the child afterwards; everything else is lost.
+/// A valid typed answer is the result, whatever ended the child afterwards; all else is lost.
 fn end_of(captured: &Captured, op: &'static str) -> StepEnd {
     if captured.stdout_dropped > 0 {
         return StepEnd::Lost(Detail::cut("the answer is too long"));

@@ -45,7 +45,7 @@ pub(super) fn sighting_of(
             Receipt::Inventory(inventory) => Sighting::Seen(Box::new(inventory)),
             other => Sighting::Unasked(format!("it answered {}", other.op())),
         }),
-        Err(OpError::Relocator { problem, .. }) => Ok(Sighting::Unasked(problem)),
+        Err(OpError::Relocator(fault)) => Ok(Sighting::Unasked(fault.to_string())),
         Err(error) => Err(error),
     }
 }

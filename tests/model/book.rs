@@ -205,6 +205,7 @@ impl Book {
             actuator: Some(&self.world.actuator),
             policy: &self.policies[usize::from(now.policy)],
             recent: None,
+            placed: None,
         };
         decide_as(self.mutant, state, command, &context, orders::at(now.wall))
     }

@@ -122,6 +122,7 @@ pub(super) fn decide_as(
         actuator: actuator.as_ref(),
         policy,
         recent: context.recent,
+        placed: None,
     };
     let mut decision = decide(&bent, &bent_command, &context, now)?;
     forged::decision(mutant, state, command, &mut decision);

@@ -1,4 +1,5 @@
-//! Events are stored for ever: their text is pinned, one of each kind in `fixtures/placement/events`.
+//! Events are stored for ever: their text is pinned, one of each kind in
+//! `fixtures/placement/events`.
 //!
 //! A fixture is never changed, only added: `cargo test --test suite -- --ignored
 //! placement_fixtures_are_added` writes those that are missing.
@@ -15,7 +16,8 @@ use scalectl::domain::placement::registry::ReplicaPool;
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::time::DurationMs;
 
-use super::world::{World, id_number, refused_with, usage};
+use super::receipts::{refused_with, usage};
+use super::world::{World, id_number};
 use crate::rules::support::{count, id};
 
 /// How many kinds there are.
@@ -48,7 +50,7 @@ fn one_of_each() -> BTreeMap<&'static str, PlacementEvent> {
     let token = world.lease_as(&operation, false).expect("a lease");
     world.must(&Command::ReleaseLease { operation_id: operation.clone(), token });
     let reason = Detail::cut("not tonight");
-    world.must(&Command::Abandon { operation_id: operation, reason });
+    world.must(&Command::Abandon { operation_id: operation, reason, gone: None });
     let mut found = BTreeMap::new();
     for event in world.log {
         found.entry(event.body.kind()).or_insert(event);

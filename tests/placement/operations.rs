@@ -8,7 +8,8 @@ use scalectl::domain::placement::protocol::{Refusal, WorkspaceState};
 use scalectl::domain::scale::result::Detail;
 use scalectl::domain::time::DurationMs;
 
-use super::world::{World, inventory, receipt_of, refused_with};
+use super::receipts::{inventory, receipt_of, refused_with};
+use super::world::World;
 use crate::rules::support::id;
 use scalectl::domain::id::{FenceToken, OperationId};
 
@@ -176,7 +177,8 @@ fn after_the_commit_there_is_only_forward() {
     world.wait(61);
     assert_eq!(world.lease_as(&operation, false).expect_err("stuck").code(), "stuck");
     let reason = Detail::cut("mended");
-    let abandon = Command::Abandon { operation_id: operation.clone(), reason: reason.clone() };
+    let abandon =
+        Command::Abandon { operation_id: operation.clone(), reason: reason.clone(), gone: None };
     assert_eq!(world.run(&abandon).expect_err("committed").code(), "only_forward");
     world.must(&Command::Retry { operation_id: operation.clone(), reason });
     let token = world.lease_as(&operation, false).expect("a lease");
@@ -270,7 +272,7 @@ fn a_recovery_copy_is_made_while_it_serves_and_waits_for_room() {
     assert_eq!(world.env("shop").standby.as_ref(), Some(&first));
     world.wait(61);
     let reason = Detail::cut("no room will come");
-    let abandon = Command::Abandon { operation_id: operation.clone(), reason };
+    let abandon = Command::Abandon { operation_id: operation.clone(), reason, gone: None };
     world.must(&abandon);
     let token = world.lease_as(&operation, false).expect("a lease");
     assert_eq!(world.until(&operation, token, None), [Step::DiscardSnapshot]);
@@ -294,7 +296,7 @@ fn a_copy_that_a_move_cannot_make_afterwards_can_be_given_up() {
     assert_eq!(fail(&mut world, &operation, token, full()), Course::Forward);
     world.wait(61);
     let reason = Detail::cut("not now");
-    world.must(&Command::Abandon { operation_id: operation.clone(), reason });
+    world.must(&Command::Abandon { operation_id: operation.clone(), reason, gone: None });
     let token = world.lease_as(&operation, false).expect("a lease");
     assert_eq!(world.until(&operation, token, None), [Step::DiscardSnapshot]);
     let shop = world.env("shop");
@@ -307,7 +309,7 @@ fn a_copy_that_a_move_cannot_make_afterwards_can_be_given_up() {
 fn a_person_gives_up_what_nobody_carries_out() {
     let (mut world, operation, token) = moving();
     let reason = || Detail::cut("not tonight");
-    let abandon = || Command::Abandon { operation_id: id("op-k1"), reason: reason() };
+    let abandon = || Command::Abandon { operation_id: id("op-k1"), reason: reason(), gone: None };
     assert_eq!(world.run(&abandon()).expect_err("held").code(), "operation_held");
     world.must(&Command::ReleaseLease { operation_id: operation.clone(), token });
     world.must(&abandon());

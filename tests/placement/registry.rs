@@ -5,7 +5,8 @@ use scalectl::domain::placement::registry::ReplicaPool;
 use scalectl::domain::scale::intent::Reason;
 use scalectl::domain::scale::policy::PolicyAction;
 
-use super::world::{World, cell, id_number, profile, usage};
+use super::receipts::usage;
+use super::world::{World, cell, id_number, profile};
 use crate::rules::support::{count, id};
 
 fn code(world: &mut World, command: &Command) -> &'static str {

@@ -12,9 +12,8 @@ use scalectl::domain::scale::intent::Reason;
 use scalectl::domain::scale::policy::PolicyAction;
 use scalectl::domain::time::DurationMs;
 
-use super::world::{
-    Refused, World, amounts, cell, id_number, inventory, refused_with, relocator, usage,
-};
+use super::receipts::{inventory, refused_with, relocator, usage};
+use super::world::{Refused, World, amounts, cell, id_number};
 use crate::rules::support::id;
 
 fn placed() -> World {

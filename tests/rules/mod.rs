@@ -4,6 +4,7 @@ mod commands;
 mod consent;
 mod fleet;
 mod fleet_commands;
+mod given;
 mod script;
 pub(crate) mod support;
 

@@ -11,7 +11,6 @@ use scalectl::domain::scale::invariant;
 use scalectl::domain::scale::observation::Reading;
 use scalectl::domain::scale::others::Others;
 use scalectl::domain::scale::owners::Owners;
-use scalectl::domain::scale::policy::{PolicyAction, PolicyAnswer, PolicyGate, PolicyQuery};
 use scalectl::domain::scale::provenance::{Claim, Provenance};
 use scalectl::domain::scale::rejection::Rejection;
 use scalectl::domain::scale::service::{
@@ -20,33 +19,8 @@ use scalectl::domain::scale::service::{
 };
 use scalectl::domain::scale::state::ServiceState;
 use scalectl::domain::time::{DurationMs, Timestamp};
-use serde::de::DeserializeOwned;
 
-/// Reads a test's own text.
-pub(crate) fn id<T: DeserializeOwned>(text: &str) -> T {
-    serde_json::from_value(text.into()).expect("the test's own identifier")
-}
-
-pub(crate) fn count(number: u64) -> Replicas {
-    Replicas::new(number).expect("the test's own count")
-}
-
-/// A policy that permits whatever is not listed.
-#[derive(Default, Clone)]
-pub(crate) struct Denying(pub(crate) BTreeSet<(String, PolicyAction)>);
-
-impl PolicyGate for Denying {
-    fn answer(&self, query: &PolicyQuery) -> PolicyAnswer {
-        let denied = |actor: &str| self.0.contains(&(actor.to_owned(), query.action));
-        PolicyAnswer {
-            allowed: !denied("*") && !denied(&query.actor),
-            action: query.action,
-            rules: Vec::new(),
-            errors: Vec::new(),
-            policy_digest: None,
-        }
-    }
-}
+pub(crate) use super::given::{Denying, count, id};
 
 /// What really runs; nobody but the world itself and a call changes it.
 #[derive(Clone)]
@@ -327,6 +301,7 @@ impl World {
             actuator: Some(&self.actuator),
             policy: &self.policy,
             recent: None,
+            placed: None,
         };
         decide(state, command, &context, self.now)
     }

@@ -28,7 +28,7 @@ impl Binding {
     /// absolute.
     ///
     /// An argument is a path if it begins with `./` or `../`, if it is the value of an option that
-    /// ends in `-dir` or `-file` (`--state-dir x`, `--state-dir=x`), or if it names something that
+    /// ends in `-dir` or `-file` (`--state-dir x`, `--state-dir=x`) or is `--root`, or if it names something that
     /// exists. The last does not hold for bundled actuators, whose arguments without a slash are
     /// words.
     pub fn of(
@@ -141,7 +141,8 @@ fn bind_args(args: &[&str], is_bundled: bool, current_dir: &Path) -> Vec<String>
 }
 
 fn takes_path(option: &str) -> bool {
-    option.starts_with('-') && (option.ends_with("-dir") || option.ends_with("-file"))
+    option == "--root"
+        || option.starts_with('-') && (option.ends_with("-dir") || option.ends_with("-file"))
 }
 
 fn is_existing(arg: &str, current_dir: &Path) -> bool {

@@ -12,9 +12,6 @@ use crate::domain::placement::capacity::Axis;
 use crate::domain::placement::decide::{Fit, fits};
 
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scalectl capacity fit\n  scalectl capacity fit --profile large --policy standard"
-)]
 pub(super) struct FitArgs {
     /// Only this profile
     #[arg(long, value_name = "PROFILE")]

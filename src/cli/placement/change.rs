@@ -88,23 +88,12 @@ impl WishArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:
-  scalectl placement plan shop --expect-revision 3 --policy-revision 1 --location auto
-  scalectl placement plan shop --expect-revision 3 --policy-revision 1 --profile large --standby eu-2")]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     wish: WishArgs,
 }
 
 #[derive(Args)]
-#[command(
-    after_help = "What is left out stays as it is: a recovery copy goes with --standby none alone.
-
-Examples:
-  scalectl placement change shop --expect-revision 3 --policy-revision 1 --location eu-2 --key move-7
-  scalectl placement change shop --expect-revision 4 --policy-revision 1 --standby eu-1 --key copy-1
-  scalectl placement change shop --expect-revision 5 --policy-revision 1 --profile small --key size-2"
-)]
 pub(super) struct ChangeArgs {
     #[command(flatten)]
     wish: WishArgs,

@@ -4,11 +4,12 @@ use serde_json::json;
 
 use super::{HeldBy, Problem, ProblemContext};
 use crate::cli::exit::Exit;
-use crate::domain::id::{EnvironmentName, OperationId, ProfileName, RelocatorName};
+use crate::domain::id::{EnvironmentName, OperationId, ProfileName};
 use crate::domain::placement::operation::OperationLease;
 use crate::domain::placement::rejection::{Limit, PlacementRejection};
 use crate::domain::scale::rejection::Difference;
 use crate::domain::time::Timestamp;
+use crate::ops::RelocatorFault;
 
 /// Where a person says why.
 const SAY_WHY: &str = "TEXT";
@@ -74,35 +75,31 @@ impl Problem {
 }
 
 impl Problem {
-    /// 24: this user has bound no command for a relocator on this host.
-    pub(in crate::cli) fn relocator_unbound(c: &ProblemContext, name: &RelocatorName) -> Self {
-        let what = format!("relocator {name} has no command on this host");
-        Self::new("relocator_not_bound", Exit::NotFound, what)
-            .applied(c)
-            .hint("run this where it is bound, or bind the command that reaches the same cells")
-            .run(c.command(&["relocator", "show", name.as_str()]))
-            .run(c.command(&["relocator", "bind", name.as_str(), "--", "COMMAND"]))
-    }
-
-    /// 20: a relocator could not be asked, and nothing was changed through it.
-    pub(in crate::cli) fn relocator_unavailable(
-        c: &ProblemContext,
-        name: &RelocatorName,
-        op: &str,
-        cause: &str,
-        stderr: &str,
-    ) -> Self {
-        let message = format!("relocator {name} could not {op}: {cause}");
-        let problem = Self::new("unavailable", Exit::Unavailable, message).applied(c);
-        let said = stderr.lines().rev().find(|line| !line.trim().is_empty());
-        let problem = match said {
-            Some(said) => problem.fact("stderr", said.to_owned()),
-            None => problem,
-        };
-        problem
-            .hint("find out why, then run this same line again")
-            .run(c.command(&["relocator", "show", name.as_str()]))
-            .again(c)
+    /// 24: no command is bound for a relocator on this host; 20: it could not be asked, and nothing
+    /// was changed through it.
+    pub(in crate::cli) fn of_relocator(c: &ProblemContext, fault: &RelocatorFault) -> Self {
+        match fault {
+            RelocatorFault::Unbound { relocator } => {
+                let name = relocator.as_str();
+                Self::new("relocator_not_bound", Exit::NotFound, fault.to_string())
+                    .applied(c)
+                    .hint("run this where it is bound, or bind what reaches the same cells")
+                    .run(c.command(&["relocator", "show", name]))
+                    .run(c.command(&["relocator", "bind", name, "--", "COMMAND"]))
+            }
+            RelocatorFault::Failed { relocator, op, problem, stderr } => {
+                let message = format!("relocator {relocator} could not {op}: {problem}");
+                let it = Self::new("unavailable", Exit::Unavailable, message).applied(c);
+                let said = stderr.lines().rev().find(|line| !line.trim().is_empty());
+                let it = match said {
+                    Some(said) => it.fact("stderr", said.to_owned()),
+                    None => it,
+                };
+                it.hint("find out why, then run this same line again")
+                    .run(c.command(&["relocator", "show", relocator.as_str()]))
+                    .again(c)
+            }
+        }
     }
 }
 

@@ -187,6 +187,8 @@ pub enum Command {
         operation_id: OperationId,
         /// Why.
         reason: Detail,
+        /// A lease whose holder is known to be gone, where one is.
+        gone: Option<FenceToken>,
     },
 }
 

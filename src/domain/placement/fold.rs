@@ -2,7 +2,7 @@
 
 use super::environment::{Environment, Reservation, Role};
 use super::event::{PlacementBody, PlacementEvent};
-use super::operation::{Course, DoneStep, Operation, OperationKind, StartedStep, Step, Trouble};
+use super::operation::{Course, DoneStep, Operation, StartedStep, Step, Trouble};
 use super::protocol::{Receipt, WorkspaceLeft};
 use super::state::{IllegalPlacementEvent, PlacementState};
 use crate::domain::id::{FenceToken, OperationId, PlacementEpoch, SettingRevision};
@@ -109,22 +109,10 @@ impl PlacementState {
         let id = body.operation_id().ok_or("it is about no operation")?;
         let (operation, environment) = self.at_work(id)?;
         match body {
-            PlacementBody::OperationLeased { lease, .. } => {
-                if operation.lease.as_ref().is_some_and(|before| before.token >= lease.token) {
-                    return Err("the token does not rise");
-                }
-                environment.leases += 1;
-                operation.lease = Some(lease.clone());
-                operation.started = None;
-                operation.copy_again();
-            }
-            PlacementBody::OperationLeaseRenewed { token, expires_at, .. } => {
-                let lease = operation.lease.as_mut().filter(|lease| lease.token == *token);
-                lease.ok_or("the lease is another one")?.expires_at = *expires_at;
-            }
-            PlacementBody::OperationLeaseReleased { token, .. } => {
-                let lease = operation.lease.as_mut().filter(|lease| lease.token == *token);
-                lease.ok_or("the lease is another one")?.expires_at = at;
+            PlacementBody::OperationLeased { .. }
+            | PlacementBody::OperationLeaseRenewed { .. }
+            | PlacementBody::OperationLeaseReleased { .. } => {
+                lease(operation, environment, at, body)?;
             }
             PlacementBody::StepStarted { step, token, epoch, call_id, .. } => {
                 operation.is_of(*token, *epoch)?;
@@ -191,6 +179,36 @@ impl PlacementState {
         }
         Ok((operation, environment))
     }
+}
+
+/// Who carries an operation out, and until when.
+fn lease(
+    operation: &mut Operation,
+    environment: &mut Environment,
+    at: Timestamp,
+    body: &PlacementBody,
+) -> Result<(), Problem> {
+    match body {
+        PlacementBody::OperationLeased { lease, .. } => {
+            if operation.lease.as_ref().is_some_and(|before| before.token >= lease.token) {
+                return Err("the token does not rise");
+            }
+            environment.leases += 1;
+            operation.lease = Some(lease.clone());
+            operation.started = None;
+            operation.copy_again();
+        }
+        PlacementBody::OperationLeaseRenewed { token, expires_at, .. } => {
+            let lease = operation.lease.as_mut().filter(|lease| lease.token == *token);
+            lease.ok_or("the lease is another one")?.expires_at = *expires_at;
+        }
+        PlacementBody::OperationLeaseReleased { token, .. } => {
+            let lease = operation.lease.as_mut().filter(|lease| lease.token == *token);
+            lease.ok_or("the lease is another one")?.expires_at = at;
+        }
+        _ => return Err("it is no event of a lease"),
+    }
+    Ok(())
 }
 
 /// Whether a revision is the next one.
@@ -271,31 +289,6 @@ impl Operation {
             }
         }
         Ok(())
-    }
-
-    /// What undoes what was begun, in its order; none where it is committed, and there is only
-    /// forward. A recovery copy alone can be given up later, too.
-    pub fn way_back(&self) -> Option<Vec<Step>> {
-        let is_standby_left = self.steps.contains(&Step::CommitStandby);
-        let may_go_back = match (self.kind, self.is_committed()) {
-            (OperationKind::Relocation, false) => true,
-            (OperationKind::Relocation, true) => self.is_done(Step::Retire) && is_standby_left,
-            (OperationKind::Standby, _) => is_standby_left,
-            (OperationKind::InPlace, _) => false,
-        };
-        if self.course.is_over() || !may_go_back {
-            return None;
-        }
-        let undone = [
-            (Step::Unfence, Step::Fence),
-            (Step::Undrain, Step::Drain),
-            (Step::Discard, Step::Transfer),
-        ];
-        let undone =
-            undone.into_iter().filter(|(_, of)| !self.is_committed() && self.has_begun(*of));
-        let undone = undone.map(|(step, _)| step);
-        let snapshot = self.has_begun(Step::Snapshot).then_some(Step::DiscardSnapshot);
-        Some(undone.chain(snapshot).collect())
     }
 }
 

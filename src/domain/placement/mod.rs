@@ -5,6 +5,7 @@
 //! Never reads a clock, a disk or a process. What holds after a crash is what the ledger and the
 //! receipts of the relocator say.
 
+mod back;
 pub mod capacity;
 pub mod command;
 pub mod decide;

@@ -108,8 +108,8 @@ pub enum PlacementRejection {
     #[error("key {key} belongs to operation {operation_id} with another body")]
     KeyConflict { key: IdempotencyKey, operation_id: OperationId, differences: Vec<Difference> },
     /// The profile is another one.
-    #[error("profile {profile} is registered with another {field}, and is never changed")]
-    ProfileConflict { profile: ProfileName, field: &'static str, stored: String, submitted: String },
+    #[error("profile {profile} is registered with another {part}, and is never changed")]
+    ProfileConflict { profile: ProfileName, part: &'static str, stored: String, submitted: String },
     /// What was measured later is recorded already.
     #[error("{environment} was measured at {recorded}, and this is of {given}")]
     OlderUsage { environment: EnvironmentName, recorded: Timestamp, given: Timestamp },
@@ -182,7 +182,10 @@ pub enum PlacementRejection {
     #[error("the workspace of {environment} is running")]
     WorkspaceRunning { environment: EnvironmentName },
     /// It is being changed.
-    #[error("{environment} is being changed by operation {operation_id}, which is {}", course.as_str())]
+    #[error(
+        "{environment} is being changed by operation {operation_id}, which is {}",
+        course.as_str()
+    )]
     OperationInFlight {
         environment: EnvironmentName,
         operation_id: OperationId,

@@ -1,11 +1,13 @@
 //! An environment that is there becomes known as it is: nothing is moved.
 
 use super::super::command::AdoptEnvironment;
-use super::super::environment::{Desired, Effective, Environment, Reservation, Role};
+use super::super::environment::{Desired, Effective, Environment, Reservation, Role, Standby};
 use super::super::event::PlacementBody;
 use super::super::operation::{Course, Operation};
+use super::super::registry::{Cell, PlacementPolicy, Profile};
 use super::super::rejection::PlacementRejection;
 use super::super::request::{LocationWish, StandbyWish};
+use super::super::state::PlacementState;
 use super::room::Asks;
 use super::{Decided, Draft, not_found, unchanged};
 use crate::domain::id::EnvironmentRevision;
@@ -28,25 +30,7 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &AdoptEnvironment) -> Decided {
         return Ok(unchanged(None));
     }
 
-    let (expected, actual) = (ask.expected_revision, before.map_or(0, |it| it.revision.get()));
-    if expected != actual {
-        let environment = name.clone();
-        return Err(PlacementRejection::StaleRevision { environment, expected, actual });
-    }
-    if let Some(operation_id) = before.and_then(|before| before.operation.as_ref()) {
-        let operation = state.operations.get(operation_id);
-        return Err(PlacementRejection::OperationInFlight {
-            environment: name.clone(),
-            operation_id: operation_id.clone(),
-            course: operation.map_or(Course::Forward, |operation| operation.course),
-            step: operation.and_then(Operation::next_step),
-        });
-    }
-    let (given, actual) =
-        (ask.generation.epoch.get(), before.map_or(0, |it| it.effective.epoch.get()));
-    if given < actual {
-        return Err(PlacementRejection::OlderEpoch { environment: name.clone(), given, actual });
-    }
+    check_premises(state, ask, before)?;
     if !policy.offers.contains_key(&profile.name) {
         return Err(PlacementRejection::ProfileNotOffered {
             environment: name.clone(),
@@ -71,37 +55,39 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &AdoptEnvironment) -> Decided {
     let revision = EnvironmentRevision::new(actual_revision(before).saturating_add(1))
         .map_err(|error| PlacementRejection::Contradiction(error.to_string()))?;
 
-    let environment = Environment {
-        name: name.clone(),
-        revision,
-        policy: policy.name.clone(),
-        relocator: ask.relocator.clone(),
-        desired: Desired {
-            profile: profile.name.clone(),
-            location: LocationWish::In(cell.location.clone()),
-            cell: None,
-            standby: standby
-                .as_ref()
-                .map_or(StandbyWish::None, |it| StandbyWish::In(it.location.clone())),
-            runtime_mode: ask.runtime_mode,
-        },
-        effective: Effective {
-            cell: cell.name.clone(),
-            location: cell.location.clone(),
-            profile: profile.name.clone(),
-            runtime_mode: ask.runtime_mode,
-            generation: ask.generation.clone(),
-            epoch: ask.generation.epoch,
-            since: draft.now,
-        },
-        standby,
-        reservations,
-        operation: None,
-        leases: before.map_or(0, |before| before.leases),
-        kept_workspaces: before.map_or_else(Vec::new, |before| before.kept_workspaces.clone()),
-    };
+    let known = Known { policy, cell, profile, revision };
+    let environment = known.environment(draft, ask, before, standby, reservations);
     let (environment, reason) = (Box::new(environment), ask.reason.clone());
     Ok(draft.done(vec![PlacementBody::EnvironmentAdopted { environment, reason, decision }]))
+}
+
+/// It must be what is believed, at rest, and not older than what is known.
+fn check_premises(
+    state: &PlacementState,
+    ask: &AdoptEnvironment,
+    before: Option<&Environment>,
+) -> Result<(), PlacementRejection> {
+    let name = &ask.environment;
+    let (expected, actual) = (ask.expected_revision, before.map_or(0, |it| it.revision.get()));
+    if expected != actual {
+        let environment = name.clone();
+        return Err(PlacementRejection::StaleRevision { environment, expected, actual });
+    }
+    if let Some(operation_id) = before.and_then(|before| before.operation.as_ref()) {
+        let operation = state.operations.get(operation_id);
+        return Err(PlacementRejection::OperationInFlight {
+            environment: name.clone(),
+            operation_id: operation_id.clone(),
+            course: operation.map_or(Course::Forward, |operation| operation.course),
+            step: operation.and_then(Operation::next_step),
+        });
+    }
+    let (given, actual) =
+        (ask.generation.epoch.get(), before.map_or(0, |it| it.effective.epoch.get()));
+    if given < actual {
+        return Err(PlacementRejection::OlderEpoch { environment: name.clone(), given, actual });
+    }
+    Ok(())
 }
 
 fn actual_revision(before: Option<&Environment>) -> u64 {
@@ -118,4 +104,53 @@ fn is_same(before: &Environment, ask: &AdoptEnvironment) -> bool {
         && it.generation == ask.generation
         && it.profile == ask.profile
         && it.runtime_mode == ask.runtime_mode
+}
+
+/// What an environment is adopted with.
+struct Known<'k> {
+    policy: &'k PlacementPolicy,
+    cell: &'k Cell,
+    profile: &'k Profile,
+    revision: EnvironmentRevision,
+}
+
+impl Known<'_> {
+    fn environment(
+        &self,
+        draft: &Draft<'_>,
+        ask: &AdoptEnvironment,
+        before: Option<&Environment>,
+        standby: Option<Standby>,
+        reservations: Vec<Reservation>,
+    ) -> Environment {
+        Environment {
+            name: ask.environment.clone(),
+            revision: self.revision,
+            policy: self.policy.name.clone(),
+            relocator: ask.relocator.clone(),
+            desired: Desired {
+                profile: self.profile.name.clone(),
+                location: LocationWish::In(self.cell.location.clone()),
+                cell: None,
+                standby: standby
+                    .as_ref()
+                    .map_or(StandbyWish::None, |it| StandbyWish::In(it.location.clone())),
+                runtime_mode: ask.runtime_mode,
+            },
+            effective: Effective {
+                cell: self.cell.name.clone(),
+                location: self.cell.location.clone(),
+                profile: self.profile.name.clone(),
+                runtime_mode: ask.runtime_mode,
+                generation: ask.generation.clone(),
+                epoch: ask.generation.epoch,
+                since: draft.now,
+            },
+            standby,
+            reservations,
+            operation: None,
+            leases: before.map_or(0, |before| before.leases),
+            kept_workspaces: before.map_or_else(Vec::new, |before| before.kept_workspaces.clone()),
+        }
+    }
 }

@@ -1,19 +1,20 @@
 //! A change of a placement: everything that it needs in one decision, or nothing.
 
-use super::super::command::{Change, Sighting};
-use super::super::environment::{Desired, Effective, Environment, Reservation, Role, Standby};
+use super::super::command::Change;
+use super::super::environment::{Desired, Effective, Environment, Reservation, Standby};
 use super::super::event::PlacementBody;
 use super::super::operation::{Course, Operation, OperationKind, Step};
-use super::super::protocol::{CopyPlace, Generation, Inventory, Refusal, WorkspaceState};
-use super::super::registry::{Cell, PlacementPolicy, Profile, is_fresh};
+use super::super::protocol::{CopyPlace, Generation};
+use super::super::registry::{Cell, PlacementPolicy, Profile};
 use super::super::rejection::PlacementRejection;
 use super::super::request::{ChangeRequest, LocationWish, StandbyWish};
 use super::super::state::PlacementState;
+use super::asked::Asked;
+use super::chosen::Chosen;
 use super::reserved::{Moving, Point};
-use super::room::{Among, Asks};
+use super::room::Asks;
 use super::{Decided, Decision, Draft, not_found, unchanged};
 use crate::domain::id::{EnvironmentRevision, OperationId, PlacementEpoch, ProfileName};
-use crate::domain::placement::capacity::Axis;
 use crate::domain::scale::decide::Reply;
 use crate::domain::time::Timestamp;
 
@@ -58,9 +59,46 @@ pub(super) fn change(draft: &Draft<'_>, change: &Change) -> Decided {
     let revision = EnvironmentRevision::new(request.expected_revision.saturating_add(1))
         .map_err(|error| PlacementRejection::Contradiction(error.to_string()))?;
 
+    let reservations = planned.reservations.clone();
+    let operation = begun(draft, change, planned, revision, &environment.desired);
+    let operation_id = operation.operation_id.clone();
+    let mut bodies = Vec::new();
+    // What stays in its cell has its profile and its mode at once.
+    let is_over = operation.kind == OperationKind::InPlace;
+    let at_once = operation.kind != OperationKind::Relocation && operation.to != operation.from;
+    let epoch = operation.to.epoch;
+    let operation = Box::new(operation);
+    let admitted = reservations.clone();
+    bodies.push(PlacementBody::ChangeAdmitted { operation, reservations: admitted, decision });
+    if at_once {
+        let (id, list) = (operation_id.clone(), reservations.clone());
+        let services = Vec::new();
+        bodies.push(PlacementBody::PlacementCommitted {
+            operation_id: id,
+            token: None,
+            epoch,
+            reservations: list,
+            services,
+        });
+    }
+    if is_over {
+        let course = Course::Succeeded;
+        bodies.push(PlacementBody::OperationEnded { operation_id, course, reservations });
+    }
+    Ok(draft.done(bodies))
+}
+
+/// The operation of a change that is admitted now.
+fn begun(
+    draft: &Draft<'_>,
+    change: &Change,
+    planned: Planned,
+    revision: EnvironmentRevision,
+    before: &Desired,
+) -> Operation {
+    let request = &change.asked.request;
     let Planned { kind, desired, from, to, standby_before, snapshot, steps, .. } = planned;
-    let before = &environment.desired;
-    let operation = Operation {
+    Operation {
         operation_id: change.operation_id.clone(),
         environment: request.environment.clone(),
         key: change.asked.key.clone(),
@@ -86,33 +124,7 @@ pub(super) fn change(draft: &Draft<'_>, change: &Change) -> Decided {
         admitted_at: draft.now,
         actor: draft.context.by.actor.clone(),
         ended_at: None,
-    };
-    let operation_id = operation.operation_id.clone();
-    let reservations = planned.reservations;
-    let mut bodies = Vec::new();
-    // What stays in its cell has its profile and its mode at once.
-    let is_over = operation.kind == OperationKind::InPlace;
-    let at_once = operation.kind != OperationKind::Relocation && operation.to != operation.from;
-    let epoch = operation.to.epoch;
-    let operation = Box::new(operation);
-    let admitted = reservations.clone();
-    bodies.push(PlacementBody::ChangeAdmitted { operation, reservations: admitted, decision });
-    if at_once {
-        let (id, list) = (operation_id.clone(), reservations.clone());
-        let services = Vec::new();
-        bodies.push(PlacementBody::PlacementCommitted {
-            operation_id: id,
-            token: None,
-            epoch,
-            reservations: list,
-            services,
-        });
     }
-    if is_over {
-        let course = Course::Succeeded;
-        bodies.push(PlacementBody::OperationEnded { operation_id, course, reservations });
-    }
-    Ok(draft.done(bodies))
 }
 
 /// The same key with the same body is the same change; with another body it is nobody's.
@@ -189,27 +201,10 @@ pub fn planned(
     if is_moved || snapshot.is_some() {
         asked.check_copy(change, is_moved)?;
     }
-    let moving = Moving {
-        from: &from,
-        to: &to,
-        standby_before: standby_before.as_ref(),
-        snapshot: snapshot.as_ref(),
-    };
-    let is_over = kind == OperationKind::InPlace;
-    let is_committed = kind != OperationKind::Relocation;
-    let during = Point { is_committed, is_over, ..Point::default() };
-    let reservations = moving.reservations(state, during);
-    asks.admit(&environment.reservations, &reservations)?;
-    let after = Point {
-        is_committed: true,
-        is_standby_committed: snapshot.is_some() || is_dropped,
-        is_over: true,
-        ..Point::default()
-    };
-    let reservations_after = moving.reservations(state, after);
     let is_replaced = standby_before.is_some();
     let steps = steps(is_moved, (snapshot.is_some(), is_dropped), is_replaced);
-    Ok(Planned {
+    let (reservations, reservations_after) = (Vec::new(), Vec::new());
+    let mut planned = Planned {
         kind,
         desired,
         from,
@@ -220,7 +215,34 @@ pub fn planned(
         reservations,
         reservations_after,
         is_there,
-    })
+    };
+    planned.reserve(state, is_dropped);
+    asks.admit(&environment.reservations, &planned.reservations)?;
+    Ok(planned)
+}
+
+impl Planned {
+    /// What is reserved meanwhile and afterwards.
+    fn reserve(&mut self, state: &PlacementState, is_dropped: bool) {
+        let moving = Moving {
+            from: &self.from,
+            to: &self.to,
+            standby_before: self.standby_before.as_ref(),
+            snapshot: self.snapshot.as_ref(),
+        };
+        let is_over = self.kind == OperationKind::InPlace;
+        let is_committed = self.kind != OperationKind::Relocation;
+        let during = Point { is_committed, is_over, ..Point::default() };
+        let after = Point {
+            is_committed: true,
+            is_standby_committed: self.snapshot.is_some() || is_dropped,
+            is_over: true,
+            ..Point::default()
+        };
+        let reservations = moving.reservations(state, during);
+        self.reservations_after = moving.reservations(state, after);
+        self.reservations = reservations;
+    }
 }
 
 /// A location and a cell that are both named must agree.
@@ -268,7 +290,7 @@ fn check_premises<'s>(
     Ok(policy)
 }
 
-fn profile_of<'s>(
+pub(super) fn profile_of<'s>(
     state: &'s PlacementState,
     profile: &ProfileName,
 ) -> Result<&'s Profile, PlacementRejection> {
@@ -301,209 +323,4 @@ fn steps(is_moved: bool, (is_made, is_dropped): (bool, bool), is_replaced: bool)
     }
     steps.extend(((is_made || is_dropped) && is_replaced).then_some(RetireStandby));
     steps
-}
-
-/// The cells of a change.
-struct Chosen<'s> {
-    cell: &'s Cell,
-    /// Where a recovery copy is made.
-    snapshot: Option<&'s Cell>,
-}
-
-impl<'s> Chosen<'s> {
-    fn of(
-        asks: &Asks<'s>,
-        environment: &Environment,
-        request: &ChangeRequest,
-        desired: &Desired,
-        profile: &Profile,
-    ) -> Result<Self, PlacementRejection> {
-        let cell_of = |name| asks.state.cells.get(name).ok_or_else(|| not_found("cell", name));
-        let standby = environment.standby.as_ref();
-        let is_wished = |location: &_| standby.is_some_and(|it| it.location == *location);
-        let stays = match &desired.standby {
-            StandbyWish::None => None,
-            StandbyWish::In(location) => standby.filter(|_| is_wished(location)),
-        };
-        let stays = stays.map(|standby| &standby.copy.cell);
-        let amounts = profile.reserved();
-        let held = profile_of(asks.state, &environment.effective.profile)?.reserved();
-        let current = &environment.effective.cell;
-        let cell = if request.says_where() {
-            let location = match &desired.location {
-                LocationWish::Auto => None,
-                LocationWish::In(location) => Some(location),
-            };
-            let is_kept = location.is_none_or(|it| *it == environment.effective.location)
-                && desired.cell.as_ref().is_none_or(|cell| cell == current);
-            let named = desired.cell.as_ref();
-            // What is named as the cell that it is in is no move out of a cell that is cordoned.
-            if named == Some(current) {
-                current.clone()
-            } else {
-                let kept = is_kept.then_some((current, amounts.beyond(held)));
-                let among = Among { location, cell: named, kept, taken: stays };
-                asks.choose((Role::Primary, amounts), &among)?
-            }
-        } else {
-            current.clone()
-        };
-        let snapshot = match &desired.standby {
-            StandbyWish::None => None,
-            StandbyWish::In(location) if is_wished(location) && !request.refresh_standby => None,
-            StandbyWish::In(location) => {
-                // The older copy stays until the new one is read back: both are stored.
-                let more = amounts.beyond(held).plus(amounts.storage_alone());
-                let kept = stays.map(|stays| (stays, more));
-                let among =
-                    Among { location: Some(location), cell: None, kept, taken: Some(&cell) };
-                Some(asks.choose((Role::Standby, amounts), &among)?)
-            }
-        };
-        if request.refresh_standby && desired.standby == StandbyWish::None {
-            let text = format!("{} has no recovery copy that could be made anew", environment.name);
-            return Err(PlacementRejection::Contradiction(text));
-        }
-        let snapshot = snapshot.as_ref().map(cell_of).transpose()?;
-        Ok(Self { cell: cell_of(&cell)?, snapshot })
-    }
-}
-
-/// A change that is held against what is offered, measured and seen.
-struct Asked<'a> {
-    asks: &'a Asks<'a>,
-    environment: &'a Environment,
-    request: &'a ChangeRequest,
-    desired: &'a Desired,
-    profile: &'a Profile,
-}
-
-impl Asked<'_> {
-    /// Only what the policy offers can be asked for, within its budget.
-    fn check_offer(&self, is_copied: bool) -> Result<(), PlacementRejection> {
-        if self.request.profile.is_none() && !is_copied {
-            return Ok(());
-        }
-        let policy = self.asks.policy;
-        let (environment, name) = (self.environment.name.clone(), policy.name.clone());
-        let Some(cost) = policy.offers.get(&self.profile.name) else {
-            return Err(PlacementRejection::ProfileNotOffered {
-                environment,
-                policy: name,
-                profile: self.profile.name.clone(),
-                offered: policy.offers.keys().cloned().collect(),
-            });
-        };
-        let copies = if self.desired.standby == StandbyWish::None { 1 } else { 2 };
-        let (cost, budget) = (u128::from(cost.get()) * copies, policy.budget.get());
-        if cost <= u128::from(budget) {
-            return Ok(());
-        }
-        Err(PlacementRejection::CostExceeded { environment, policy: name, cost, budget })
-    }
-
-    /// A smaller profile needs fresh usage, and must have room for it.
-    fn check_shrink(&self) -> Result<(), PlacementRejection> {
-        let before = profile_of(self.asks.state, &self.environment.effective.profile)?;
-        if !self.profile.is_smaller_than(before) {
-            return Ok(());
-        }
-        let environment = || self.environment.name.clone();
-        let usage = self.asks.state.usages.get(&self.environment.name);
-        let missing =
-            |usage| PlacementRejection::UsageMissing { environment: environment(), usage };
-        let usage = usage.ok_or_else(|| missing(None))?;
-        let total = usage.total().ok_or_else(|| missing(Some(Box::new(usage.clone()))))?;
-        let (fresh_for, now) = (self.asks.policy.usage_fresh_for_ms, self.asks.now);
-        let measured_at = usage.measured_at;
-        if !is_fresh(measured_at, fresh_for, now) {
-            let environment = environment();
-            return Err(PlacementRejection::UsageStale {
-                environment,
-                measured_at,
-                fresh_for,
-                now,
-            });
-        }
-        for axis in [Axis::StorageBytes, Axis::MemoryBytes] {
-            let (used, maximum) = (total.of(axis), self.profile.maximum.of(axis));
-            if used > u128::from(maximum) {
-                return Err(PlacementRejection::UnsafeShrink {
-                    environment: environment(),
-                    profile: self.profile.name.clone(),
-                    axis,
-                    used,
-                    maximum,
-                    measured_at,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn check_seen(&self, seen: &Inventory) -> Result<(), PlacementRejection> {
-        let environment = self.environment;
-        if seen.workspace == WorkspaceState::Running {
-            let environment = environment.name.clone();
-            return Err(PlacementRejection::WorkspaceRunning { environment });
-        }
-        if seen.source != environment.effective.copy() {
-            return Err(unknown(environment, format!("{} was looked at", seen.source)));
-        }
-        let maximum = self.profile.maximum.of(Axis::StorageBytes);
-        let is_another = self.profile.name != environment.effective.profile;
-        if is_another && seen.bytes > maximum {
-            return Err(PlacementRejection::UnsafeShrink {
-                environment: environment.name.clone(),
-                profile: self.profile.name.clone(),
-                axis: Axis::StorageBytes,
-                used: u128::from(seen.bytes),
-                maximum,
-                measured_at: self.asks.now,
-            });
-        }
-        Ok(())
-    }
-
-    /// What is to be copied must be whole and at rest, and somebody must be able to copy it.
-    fn check_copy(&self, change: &Change, is_moved: bool) -> Result<(), PlacementRejection> {
-        let environment = || self.environment.name.clone();
-        let what = if is_moved { "a move" } else { "a recovery copy" };
-        let name = self
-            .environment
-            .relocator
-            .as_ref()
-            .ok_or_else(|| PlacementRejection::NoRelocator { environment: environment(), what })?;
-        let relocator = self.asks.state.relocators.get(name);
-        let relocator = relocator.ok_or_else(|| not_found("relocator", name))?;
-        if is_moved && !(relocator.can("fence") && relocator.can("unfence")) {
-            let why = format!("relocator {name} cannot fence");
-            return Err(PlacementRejection::UnprovableFencing { environment: environment(), why });
-        }
-        match &change.sighting {
-            Some(Sighting::Seen(inventory)) => self.check_seen(inventory),
-            Some(Sighting::Refused(error)) => Err(refused(self.environment, &error.refusal)),
-            Some(Sighting::Unasked(why)) => Err(unknown(self.environment, why.clone())),
-            None => Err(unknown(self.environment, "nobody was asked".to_owned())),
-        }
-    }
-}
-
-fn unknown(environment: &Environment, why: String) -> PlacementRejection {
-    PlacementRejection::InventoryUnknown { environment: environment.name.clone(), why }
-}
-
-/// What a refusal of the relocator means before anything is done.
-fn refused(environment: &Environment, refusal: &Refusal) -> PlacementRejection {
-    let name = environment.name.clone();
-    match refusal {
-        Refusal::MissingDependency { missing } => {
-            PlacementRejection::MissingDependency { environment: name, missing: missing.clone() }
-        }
-        Refusal::WorkspaceRunning => PlacementRejection::WorkspaceRunning { environment: name },
-        Refusal::UnprovableFencing { why } => {
-            PlacementRejection::UnprovableFencing { environment: name, why: why.clone() }
-        }
-        other => unknown(environment, other.to_string()),
-    }
 }

@@ -5,7 +5,7 @@ use super::super::operation::{Course, Operation, OperationKind};
 use super::super::rejection::PlacementRejection;
 use super::reserved::{Moving, Point};
 use super::{Decided, Draft, unchanged};
-use crate::domain::id::OperationId;
+use crate::domain::id::{FenceToken, OperationId};
 use crate::domain::scale::result::Detail;
 
 fn refuse_over(operation: &Operation) -> Result<(), PlacementRejection> {
@@ -17,8 +17,13 @@ fn refuse_over(operation: &Operation) -> Result<(), PlacementRejection> {
 }
 
 /// Refuses while somebody is at it.
-fn refuse_held(draft: &Draft<'_>, operation: &Operation) -> Result<(), PlacementRejection> {
-    match operation.lease.as_ref().filter(|lease| lease.is_alive(draft.now)) {
+fn refuse_held(
+    draft: &Draft<'_>,
+    operation: &Operation,
+    gone: Option<FenceToken>,
+) -> Result<(), PlacementRejection> {
+    let lease = operation.lease.as_ref().filter(|lease| gone != Some(lease.token));
+    match lease.filter(|lease| lease.is_alive(draft.now)) {
         None => Ok(()),
         Some(lease) => {
             let (operation_id, lease) = (operation.operation_id.clone(), Box::new(lease.clone()));
@@ -41,7 +46,12 @@ pub(super) fn retry(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> Dec
     Ok(draft.done(vec![PlacementBody::OperationRetried { operation_id, reason, decision }]))
 }
 
-pub(super) fn abandon(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> Decided {
+pub(super) fn abandon(
+    draft: &Draft<'_>,
+    id: &OperationId,
+    reason: &Detail,
+    gone: Option<FenceToken>,
+) -> Decided {
     let operation = draft.operation(id)?;
     refuse_over(operation)?;
 
@@ -49,7 +59,7 @@ pub(super) fn abandon(draft: &Draft<'_>, id: &OperationId, reason: &Detail) -> D
         return Ok(unchanged(Some(id.clone())));
     }
 
-    refuse_held(draft, operation)?;
+    refuse_held(draft, operation, gone)?;
     let Some(back) = operation.way_back() else {
         let (operation_id, epoch) = (id.clone(), operation.to.epoch.get());
         return Err(PlacementRejection::OnlyForward { operation_id, epoch });

@@ -5,7 +5,9 @@
 //! command.
 
 mod adopt;
+mod asked;
 mod change;
+mod chosen;
 mod lease;
 mod leave;
 mod registry;
@@ -90,7 +92,9 @@ pub fn decide(
             step::commit(&draft, (operation_id, *token), services)
         }
         Command::Retry { operation_id, reason } => leave::retry(&draft, operation_id, reason),
-        Command::Abandon { operation_id, reason } => leave::abandon(&draft, operation_id, reason),
+        Command::Abandon { operation_id, reason, gone } => {
+            leave::abandon(&draft, operation_id, reason, *gone)
+        }
     }
 }
 

@@ -137,9 +137,9 @@ pub(super) fn profile(draft: &Draft<'_>, profile: &Profile) -> Decided {
     if let Some(before) = draft.state.profiles.get(&profile.name) {
         return match first_difference(before, profile) {
             None => Ok(unchanged(None)),
-            Some((field, stored, submitted)) => Err(PlacementRejection::ProfileConflict {
+            Some((part, stored, submitted)) => Err(PlacementRejection::ProfileConflict {
                 profile: profile.name.clone(),
-                field,
+                part,
                 stored,
                 submitted,
             }),
