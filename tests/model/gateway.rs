@@ -100,7 +100,7 @@ fn explore(mutant: Mutant) -> Explored {
         let mut next = Vec::new();
         for stand in &edge {
             for act in acts(&stand.authority) {
-                let after = match model.perform(stand, act, &mut met) {
+                let after = match model.perform(stand, &act, &mut met) {
                     Ok(after) => after,
                     Err(found) => {
                         return Explored { states: known.len(), met, found: Some(found) };
@@ -160,14 +160,14 @@ impl Model {
     fn perform(
         &self,
         stand: &Stand,
-        act: Act,
+        act: &Act,
         met: &mut BTreeMap<&'static str, usize>,
     ) -> Result<Stand, String> {
         let mut authority = stand.authority.clone();
         let mut way = stand.way.clone();
         way.push(act.clone());
         let told = |what: String| format!("{what}\n    {way:#?}");
-        let (expected, done) = match &act {
+        let (expected, done) = match act {
             Act::Apply(asked) => (authority.apply(asked), self.apply(&stand.state, asked)),
             Act::Finalize { asked, ready, made } => (
                 authority.finalize(asked, *ready, *made),
@@ -195,7 +195,7 @@ impl Model {
             )));
         }
         self.every_receipt_is_answered(&state, &authority).map_err(&told)?;
-        *met.entry(word(&act, said, &stand.authority)).or_default() += 1;
+        *met.entry(word(act, said, &stand.authority)).or_default() += 1;
         Ok(Stand { state, authority, way })
     }
 

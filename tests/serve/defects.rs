@@ -239,8 +239,8 @@ fn a_bound_on_the_changes_of_an_hour_holds_among_many_at_a_time() {
 /// held up by it.
 #[test]
 fn a_damaged_service_fails_alone() {
-    sqlite_only!("it is about the file of the ledger");
     const CLIENTS: u32 = 12;
+    sqlite_only!("it is about the file of the ledger");
     let world = world();
     let mut server = Server::start(&world, &["--pool", "1000"]);
     server.post("bad", operation_of("bad", "first", 0, 0, 1)).is(200);

@@ -214,3 +214,20 @@ fn what_takes_no_writes_is_not_served() {
     let mut server = Server::start(&world, &["--ledger", "moved.db"]);
     server.post("api", operation("a", 0, 0, 2)).is(200);
 }
+
+/// Whoever hangs up has still asked, however early: as soon as all of it was sent.
+#[test]
+fn whoever_hangs_up_at_once_has_still_asked() {
+    const CLIENTS: usize = 120;
+    let world = world();
+    let mut server = Server::start(&world, &[]);
+    for number in 0..CLIENTS {
+        let name = format!("s{number}");
+        let mut gone = Client::to(&server.at).unwrap();
+        gone.write(&post_of(&name, &operation_of(&name, &name, 0, 0, 2).to_string())).unwrap();
+    }
+    for number in 0..CLIENTS {
+        let name = format!("s{number}");
+        world.until("it is accepted", || server.observe(&name).is(200)["revision"] == "1");
+    }
+}

@@ -100,12 +100,11 @@ impl Model {
     }
 
     pub(super) fn holds(state: &ServiceState) -> Holds {
-        let revision = match &state.head.gateway {
-            Some(gateway) => gateway.revision,
-            None => {
-                let accepted = state.executions.values().filter(|it| it.acceptance.is_some());
-                u64::try_from(accepted.count()).expect("few")
-            }
+        let revision = if let Some(gateway) = &state.head.gateway {
+            gateway.revision
+        } else {
+            let accepted = state.executions.values().filter(|it| it.acceptance.is_some());
+            u64::try_from(accepted.count()).expect("few")
         };
         Holds { replicas: state.head.gateway_replicas(), revision }
     }
