@@ -74,16 +74,9 @@ fn bare(text: &str) -> String {
         let word = after.split_once('>').filter(|(word, _)| {
             word.rsplit_once('-').is_some_and(|(_, number)| number.parse::<u32>().is_ok())
         });
-        match word {
-            Some((word, after)) => {
-                out.push_str(word);
-                rest = after;
-            }
-            None => {
-                out.push('<');
-                rest = after;
-            }
-        }
+        let (word, after) = word.unwrap_or(("<", after));
+        out.push_str(word);
+        rest = after;
     }
     out + rest
 }

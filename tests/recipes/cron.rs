@@ -40,7 +40,7 @@ fn the_crontab_does_what_it_says() {
     let text_of = |kind: &str| {
         page.iter().find(|block| block.kind == kind).map(|block| block.text.clone()).unwrap()
     };
-    let script = world.write("night.sh", &text_of("sh"));
+    let script = world.write("night.sh", text_of("sh"));
     std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let crontab = text_of("crontab");
     let line_of = |part: &str| {
