@@ -8,7 +8,7 @@ use std::path::Path;
 use super::template::{starter, templates};
 use super::*;
 use crate::domain::id::Replicas;
-use crate::domain::scale::policy::{MoveTo, PolicyAction, PolicyGate, PolicyQuery, PolicyResource};
+use crate::domain::scale::policy::{PolicyAction, PolicyGate, PolicyQuery, PolicyResource};
 
 fn source(text: &str) -> PolicySource {
     PolicySource { file: "t.cedar".into(), text: text.into() }

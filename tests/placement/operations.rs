@@ -23,7 +23,8 @@ fn moving() -> (World, OperationId, FenceToken) {
 
 fn full() -> Refusal {
     let (cell, needed_bytes, limit_bytes, used_bytes) = (id("b1"), 9, 5, 4);
-    Refusal::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes }
+    let missing_bytes = 8;
+    Refusal::CapacityExhausted { cell, needed_bytes, limit_bytes, used_bytes, missing_bytes }
 }
 
 fn fail(world: &mut World, operation: &OperationId, token: FenceToken, refusal: Refusal) -> Course {

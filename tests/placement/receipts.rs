@@ -30,6 +30,8 @@ pub(super) fn receipt_of(
         target,
         bytes: BYTES,
         files: 3,
+        sent_bytes: BYTES,
+        reused_bytes: 0,
         manifest_sha256,
         captured_at: now,
     };

@@ -63,6 +63,7 @@ fn refusal(dice: &mut Dice) -> Refusal {
             needed_bytes: 2,
             limit_bytes: 2,
             used_bytes: 1,
+            missing_bytes: 1,
         },
     }
 }

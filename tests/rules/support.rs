@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scalectl::domain::id::{ExecutionKey, LeaseInstanceId, LedgerId, Replicas};
+use scalectl::domain::id::{ExecutionKey, LeaseInstanceId, LedgerId};
 use scalectl::domain::scale::command::{Command, Context, RegisterService};
 use scalectl::domain::scale::decide::{Decision, Reply, decide};
 use scalectl::domain::scale::event::{Event, EventBody};

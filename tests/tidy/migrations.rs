@@ -1,5 +1,7 @@
 //! What was released of the tables stays as it is.
 
+use std::collections::BTreeMap;
+
 use scalectl::domain::digest::sha256_hex;
 
 use super::{hold, texts};

@@ -9,6 +9,7 @@ use crate::actuator::error::{BindingError, CallError, HostError};
 use crate::cli::problem::hold_committed;
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::time::DurationMs;
+use crate::ledger::LockedBy;
 use crate::ops::error::ActuatorProblem;
 use crate::ops::report::Effect;
 
@@ -77,8 +78,13 @@ fn of_writes() -> Vec<LedgerError> {
             problem: problem.clone(),
         },
         LedgerError::Full { doing, path: path() },
-        LedgerError::Busy { doing, path: path(), waited: DurationMs::from_secs(5) },
-        LedgerError::Busy { doing, path: path(), waited: DurationMs::ZERO },
+        LedgerError::Busy {
+            doing,
+            path: path(),
+            waited: DurationMs::from_secs(5),
+            by: LockedBy::Somebody,
+        },
+        LedgerError::Busy { doing, path: path(), waited: DurationMs::ZERO, by: LockedBy::Somebody },
         LedgerError::Unreachable { doing, path: path(), problem: problem.clone() },
         LedgerError::NotPermitted { doing, path: path(), problem: problem.clone() },
         LedgerError::UnsafeServer { path: path(), problem: problem.clone() },

@@ -49,6 +49,7 @@ impl Model {
             actuator: None,
             policy: &self.world.policy,
             recent: None,
+            placed: None,
         };
         let decision = decide(state, command, &context, self.world.now);
         let decision = decision.map_err(|rejection| format!("the rules refuse it: {rejection}"))?;
