@@ -134,6 +134,7 @@ fn what_a_ledger_keeps_as_text_keeps_its_properties() {
 fn files_of_this_host_and_short_texts_keep_their_properties() {
     let names = [
         "texts",
+        "selector",
         "allowed_signers",
         "actuators_toml",
         "call_file",

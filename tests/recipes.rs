@@ -5,6 +5,7 @@
 
 mod approvals;
 mod backup;
+mod cron;
 mod gateway;
 pub(crate) mod page;
 mod shell;
@@ -26,6 +27,7 @@ enum By {
 use By::{Nobody, Test};
 
 const APPROVALS: By = Test("recipes::approvals::the_page_does_what_it_says");
+const CRON: By = Test("recipes::cron::the_crontab_does_what_it_says");
 const GATEWAY: By = Test("recipes::gateway::the_page_does_what_it_says");
 const GITHUB: By =
     Test("kubectl::pipelines::a_workflow_of_github_waits_for_a_colleague_and_deploys");
@@ -39,7 +41,7 @@ const TOLD: By = Test("notify::the_command_of_the_recipe_is_told_as_written");
 const TICKS: By = Test("ticks::recipe::the_recipe_works_as_typed");
 
 /// Page, kind, how many, by whom.
-const BLOCKS: [(&str, &str, usize, By); 26] = [
+const BLOCKS: [(&str, &str, usize, By); 29] = [
     ("approvals.md", "console", 5, APPROVALS),
     ("backup.md", "console", 5, Test("recipes::backup::the_lines_of_the_page_do_what_it_says")),
     (
@@ -48,6 +50,9 @@ const BLOCKS: [(&str, &str, usize, By); 26] = [
         1,
         Test("postgres::moves::a_backup_is_restored_to_a_server_as_the_recipe_says"),
     ),
+    ("cron.md", "console", 1, CRON),
+    ("cron.md", "crontab", 1, CRON),
+    ("cron.md", "sh", 1, CRON),
     ("gateway.md", "cedar", 1, GATEWAY),
     ("gateway.md", "console", 3, GATEWAY),
     ("gateway.md", "sh", 3, GATEWAY),
@@ -93,6 +98,10 @@ fn every_block_of_every_recipe_is_run_by_a_test() {
     let mut there: BTreeMap<(String, String), usize> = BTreeMap::new();
     for entry in std::fs::read_dir(root().join("docs/recipes")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
+        // The list of the pages.
+        if name == "index.md" {
+            continue;
+        }
         for block in blocks(&name) {
             *there.entry((name.clone(), block.kind)).or_default() += 1;
         }

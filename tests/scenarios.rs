@@ -31,7 +31,7 @@ const TARGET: [&str; 8] =
 const LATER: [&str; 1] = ["reading_missing"];
 
 /// The stage of one scenario.
-struct Stage {
+pub(crate) struct Stage {
     world: World,
     now: Timestamp,
     call: Option<Child>,
@@ -46,7 +46,7 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             world: World::new(),
             now: BEGIN.parse().expect("an instant"),
@@ -91,7 +91,7 @@ impl Stage {
     }
 
     /// One row that is not a command.
-    fn row(&mut self, row: &str, body: &[&str]) {
+    pub(crate) fn row(&mut self, row: &str, body: &[&str]) {
         let words = split(row);
         let rest = row.split_once(' ').map_or("", |(_, rest)| rest);
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -159,7 +159,7 @@ impl Stage {
     }
 
     /// One command and what a person sees of it.
-    fn command(&mut self, line: &str) -> String {
+    pub(crate) fn command(&mut self, line: &str) -> String {
         let (line, members) = match line.rsplit_once(" | ") {
             Some((line, members)) => (line, Some(members)),
             None => (line, None),

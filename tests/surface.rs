@@ -4,6 +4,8 @@
 mod answers;
 mod help;
 mod lines;
+mod links;
+mod manual;
 mod readme;
 mod schemas;
 mod shells;

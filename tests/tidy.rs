@@ -84,11 +84,12 @@ const VERBS_OF_VERBS: [(&str, &str); 8] = [
 ];
 
 /// The homes of each third-party crate. A crate that is not listed has no home.
-const HOMES: [(&str, &[&str]); 28] = [
+const HOMES: [(&str, &[&str]); 29] = [
     ("axum", &["cli"]),
     ("cedar_policy_core", &["policy"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("close_fds", &["actuator", "adapters"]),
     ("futures_util", &["ledger"]),
     ("getrandom", &["adapters", "ops"]),

@@ -1,6 +1,7 @@
 //! `completions`: a script that completes the words of this tool in a shell.
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
+use clap_complete::Shell;
 
 use super::app::App;
 use super::noun::{Noun, Outcome};
@@ -18,7 +19,7 @@ pub(super) const NOUN: Noun = Noun {
 #[derive(Args)]
 struct CompletionsArgs {
     /// The shell
-    shell: clap_complete::Shell,
+    shell: Shell,
 }
 
 fn run(matches: &ArgMatches, _app: &mut App, out: &mut Out) -> Outcome {
@@ -27,9 +28,35 @@ fn run(matches: &ArgMatches, _app: &mut App, out: &mut Out) -> Outcome {
     Ok(Answer::ok().streamed())
 }
 
-/// The script for a shell: what `completions/` holds.
-pub fn script(shell: clap_complete::Shell) -> String {
+/// The script for a shell: what `completions/` holds. Three of them ask `complete` for the names
+/// that a ledger has.
+pub fn script(shell: Shell) -> String {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut super::whole_command(), "scalectl", &mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    match shell {
+        Shell::Bash => text + include_str!("shells/values.bash"),
+        Shell::Zsh => with_values_of_zsh(&text),
+        Shell::Fish => with_values_of_fish(&text),
+        _ => text,
+    }
+}
+
+/// The words are kept before they are taken apart, and names are asked where a file would be.
+fn with_values_of_zsh(text: &str) -> String {
+    let kept = "_scalectl() {\n    typeset -ga _scalectl_line\n    \
+                _scalectl_line=(\"${(@)words[1,CURRENT]}\")\n";
+    let text = text.replacen("_scalectl() {\n", kept, 1);
+    let text = text.replace(":_default'", ":_scalectl_values'");
+    let at = text.rfind("if [ \"$funcstack[1]\"").unwrap_or(text.len());
+    [&text[..at], include_str!("shells/values.zsh"), &text[at..]].concat()
+}
+
+/// An option that takes a value asks for it, too.
+fn with_values_of_fish(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.strip_suffix(" -r") {
+        Some(option) => format!("{option} -r -a '(__scalectl_values)'\n"),
+        None => format!("{line}\n"),
+    });
+    lines.collect::<String>() + include_str!("shells/values.fish")
 }

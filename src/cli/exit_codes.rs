@@ -43,6 +43,15 @@ fn run(_matches: &ArgMatches, _app: &mut App, _out: &mut Out) -> Outcome {
     Ok(Answer::ok().noun("exit_codes", &rows).table(table))
 }
 
+/// The table as lines for the help.
+pub(super) fn lines() -> String {
+    let lines = Exit::ALL.iter().map(|exit| {
+        let (target, advice) = (plain(exit.target()), plain(exit.advice()));
+        format!("  {:>3}  {:<17}  {target:<29}  {advice}\n", exit.code(), exit.word())
+    });
+    lines.chain(["\n".to_owned()]).collect()
+}
+
 /// Without the marks of the page.
 fn plain(markdown: &str) -> String {
     markdown.replace("**", "").replace('`', "")

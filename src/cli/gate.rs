@@ -17,6 +17,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::Problem;
 use super::scale::wish_of;
+use super::selection::{Selection, is_in_service};
 use super::table::{Cell, Column, Table, Tone};
 use super::{install_signals, parse_fault, view};
 use crate::actuator::host::Deadline;
@@ -43,8 +44,10 @@ const RECORDED_AGE_MAX: DurationMs = DurationMs::from_secs(300);
 #[expect(clippy::struct_excessive_bools, reason = "each is one flag")]
 struct GateArgs {
     /// A service, or a service and the count that must be wished of it
-    #[arg(value_name = "SERVICE[=N]", required = true)]
+    #[arg(value_name = "SERVICE[=N]", required_unless_present = "selector")]
     services: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// All replicas must be ready
     #[arg(long)]
     ready: bool,
@@ -80,7 +83,10 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     if args.wait {
         app.waits_at_most(args.timeout);
     }
-    let services = services(&args.services)?;
+    let services = match args.selection.services(app, is_in_service)? {
+        Some(selected) => selected.into_iter().map(|service| (service, None)).collect(),
+        None => services(&args.services)?,
+    };
     let age_max = if args.recorded { RECORDED_AGE_MAX } else { DurationMs::ZERO };
     let request = GateRequest {
         ready: args.ready,
@@ -197,7 +203,7 @@ fn answer_of(app: &App, mut rows: Vec<Gated>, now: Timestamp, out: &mut Out) -> 
 }
 
 /// What a person must look at first, then what somebody else must do, then what time may bring.
-const fn rank(exit: Exit) -> (u8, u8) {
+pub(super) const fn rank(exit: Exit) -> (u8, u8) {
     match exit {
         Exit::Internal | Exit::LedgerUnusable => (5, 0),
         Exit::Unknown => (4, 2),

@@ -29,10 +29,11 @@ pub(super) fn of_word(words: &[String], at: usize) -> Option<Suggestion> {
         "rollout" if rest.first() == Some(&"status") => {
             ("how it stands is told by", with("status", subject.as_deref()))
         }
-        "rollout" | "undo" | "rollback" | "revert" | "history" | "audit" | "events" | "logs" => (
-            "nothing is undone: look what was there with this, and wish that count anew",
-            with("log", subject.as_deref()),
-        ),
+        "rollout" if rest.first() == Some(&"undo") => undone(name),
+        "undo" | "rollback" | "revert" => undone(name),
+        "rollout" | "history" | "audit" | "events" | "logs" => {
+            ("what has happened is told by", with("log", subject.as_deref()))
+        }
         "top" | "watch" => ("how it stands is told by", with("status", subject.as_deref())),
         "apply" | "create" => {
             match rest.iter().position(|word| ["-f", "--filename"].contains(word)) {
@@ -64,9 +65,7 @@ pub(super) fn of_word(words: &[String], at: usize) -> Option<Suggestion> {
         "lint" | "validate" => {
             ("a policy is checked by", vec!["policy", "lint", rest.first().unwrap_or(&"FILE")])
         }
-        "man" | "docs" | "usage" => {
-            ("each command explains itself, such as", vec!["help", "scale"])
-        }
+        "docs" | "usage" => ("each command explains itself, such as", vec!["help", "scale"]),
         "config" | "context" => {
             ("which files and which ledger are in use is told by", vec!["doctor"])
         }
@@ -162,6 +161,11 @@ pub(super) fn of_scale(words: &[String], noun: usize) -> Option<Vec<String>> {
     Some(line)
 }
 
+fn undone(name: &str) -> (&'static str, Vec<&str>) {
+    let line = vec!["scale", name, "--undo", WHY[0], WHY[1]];
+    ("the newest wish that converged is taken back by", line)
+}
+
 fn with<'l>(verb: &'l str, subject: Option<&'l str>) -> Vec<&'l str> {
     std::iter::once(verb).chain(subject).collect()
 }
@@ -246,7 +250,8 @@ mod tests {
             ("x ls", "scalectl status"),
             ("x list intents", "scalectl intent list"),
             ("x rollout status deployment/web", "scalectl status web"),
-            ("x rollout undo deployment/web", "scalectl log web"),
+            ("x rollout undo deployment/web", "scalectl scale web --undo --reason TEXT"),
+            ("x rollback", "scalectl scale SERVICE --undo --reason TEXT"),
             ("x logs web", "scalectl log web"),
             ("x apply -f web.json", "scalectl intent put --file web.json"),
             ("x apply", "scalectl scale SERVICE=N --reason TEXT"),

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Format, Out};
 use super::problem::Problem;
+use super::selection::Selection;
 use super::span::{Span, SpanArgs};
 use super::table::{Cell, Column, Table};
 use crate::domain::count::counted;
@@ -38,6 +39,7 @@ struct LogArgs {
     /// Only of these services
     services: Vec<ServiceName>,
     #[command(flatten)]
+    selection: Selection,
     span: SpanArgs,
     /// Only about this key (a key, SERVICE@REVISION or SERVICE@latest)
     #[arg(long, value_name = "KEY")]
@@ -72,7 +74,11 @@ struct LogArgs {
 }
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
-    let args = LogArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    let mut args = LogArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
+    // Of what is retired, too: its history is what there is to see of it.
+    if let Some(selected) = args.selection.services(app, |_| true)? {
+        args.services = selected;
+    }
     let key = args.key.as_deref().map(|word| app.key(word)).transpose()?;
     for service in &args.services {
         app.session()?.load_service(service)?;

@@ -37,7 +37,7 @@ pub(super) fn said(problem: Problem, args: &[OsString]) -> Problem {
             .hint("the commands are listed by")
             .run(vec!["scalectl".into(), "help".into()]);
     };
-    if let Some(line) = in_right_form(&words, at) {
+    if let Some(line) = form_of(&words, at) {
         return instead(problem, "it is written like this", line);
     }
     let command = noun.command();
@@ -68,8 +68,14 @@ fn instead(problem: Problem, hint: impl Into<String>, line: Vec<String>) -> Prob
     Problem { facts, ..problem }.hint(hint).run(line)
 }
 
+/// The line in its right form, where that can be told.
+pub(super) fn in_right_form(line: &[String]) -> Option<Vec<String>> {
+    let words: Vec<OsString> = line.iter().map(OsString::from).collect();
+    form_of(line, first_word(&words)?)
+}
+
 /// `scale web 2` as `scale web=2`, and `intent put web=3` as `intent put web --replicas 3`.
-fn in_right_form(words: &[String], noun: usize) -> Option<Vec<String>> {
+fn form_of(words: &[String], noun: usize) -> Option<Vec<String>> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let mut line = words.to_vec();
     "scalectl".clone_into(line.first_mut()?);
@@ -164,7 +170,7 @@ mod tests {
         ] {
             let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
             let args: Vec<OsString> = words.iter().map(OsString::from).collect();
-            let found = first_word(&args).and_then(|at| in_right_form(&words, at));
+            let found = first_word(&args).and_then(|at| form_of(&words, at));
             assert_eq!(found.map(|line| line.join(" ")).as_deref(), right, "{typed}");
         }
     }

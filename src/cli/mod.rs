@@ -34,9 +34,11 @@ mod backup;
 pub mod batch;
 mod break_glass;
 mod clock;
+mod complete;
 pub mod completions;
 mod cooldown;
 mod doctor;
+pub mod examples;
 mod exit_codes;
 mod explain;
 mod gate;
@@ -47,6 +49,7 @@ mod intent;
 mod lease;
 mod ledger;
 mod log;
+pub mod man;
 mod observe;
 mod pinned;
 mod plan;
@@ -59,12 +62,14 @@ mod replay;
 mod restore;
 mod scale;
 mod schema;
+mod selection;
 pub mod serve;
 mod service;
 mod settle;
 mod sign;
 mod span;
 mod status;
+pub mod topics;
 mod timeline;
 mod verify;
 mod version;
@@ -141,6 +146,8 @@ const NOUNS: &[Noun] = &[
     schema::NOUN,
     exit_codes::NOUN,
     completions::NOUN,
+    complete::NOUN,
+    man::NOUN,
     version::NOUN,
 ];
 
@@ -260,7 +267,10 @@ fn parsed(args: &[OsString]) -> Result<Parsed, Box<Problem>> {
     let Some(noun) = NOUNS.iter().find(|noun| word.as_deref() == Some(noun.name)) else {
         return without_noun(args, at);
     };
-    let mut command = base().subcommand(noun.command());
+    let is_help = args.iter().any(|word| word == "--help" || word == "-h");
+    let noun_command =
+        if is_help { examples::first(noun.command(), noun.name) } else { noun.command() };
+    let mut command = base().subcommand(noun_command);
     let parsed = match command.try_get_matches_from_mut(args) {
         Ok(matches) => Ok(Parsed::Verb(noun, matches)),
         Err(error) => help_or_problem(&error, args),
@@ -309,10 +319,14 @@ fn help_of(words: &[OsString]) -> Result<Parsed, Box<Problem>> {
     if words.is_empty() {
         return Ok(Parsed::Help(overview()));
     }
+    if let Some(text) = words[0].to_str().and_then(topics::topic) {
+        return Ok(Parsed::Help(text.to_owned()));
+    }
     let mut line: Vec<OsString> = vec!["scalectl".into()];
     line.extend(words.iter().cloned());
     line.push("--help".into());
-    match whole_command().try_get_matches_from(line) {
+    let nouns = NOUNS.iter().map(|noun| examples::first(noun.command(), noun.name));
+    match nouns.fold(base(), Command::subcommand).try_get_matches_from(line) {
         Ok(_) => Ok(Parsed::Help(overview())),
         Err(error) => help_or_problem(&error, &[]),
     }
@@ -379,7 +393,10 @@ fn overview() -> String {
             text.extend([format!("  {:<12} {}\n", noun.name, noun.about)]);
         }
     }
-    text.push_str("\nStart: scalectl quickstart        Help: scalectl help COMMAND\n");
+    text.push_str(
+        "\nStart: scalectl quickstart        Help: scalectl help COMMAND, scalectl help \
+         exit-codes | keys | unknown | ledgers\n",
+    );
     text
 }
 

@@ -38,8 +38,8 @@ pub enum Format {
     Name,
 }
 
-/// Whether the ledger changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// Whether the ledger changed: of many, the most of them says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recorded {
     /// It did not.

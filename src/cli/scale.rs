@@ -2,6 +2,8 @@
 
 mod glass;
 mod in_the_way;
+mod many;
+mod undo;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
@@ -33,11 +35,15 @@ pub(super) const NOUN: Noun = Noun {
     hidden: false,
 };
 
-#[derive(Args)]
+#[derive(Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one flag")]
 struct ScaleArgs {
-    /// The service and the count that is wished
-    #[arg(value_name = "NAME=N")]
-    wish: String,
+    /// The service and the count that is wished; of several, all are planned before one is made
+    #[arg(value_name = "NAME=N", required = true)]
+    wishes: Vec<String>,
+    /// Take the newest converged wish of NAME back, to the count before it
+    #[arg(long, conflicts_with_all = ["key", "expect_revision", "queue", "rolls_back", "fence"])]
+    undo: bool,
     #[command(flatten)]
     put: WishArgs,
     /// Until when to go on: applied, verified or ready
@@ -100,18 +106,59 @@ fn how_to_wish(word: &str) -> String {
 
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = ScaleArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
-    if args.dry_run {
-        let put = args.put.clone();
-        return plan::of_wish(app, &args.wish, put, args.controller.as_ref(), |app, put| {
-            glass::supposed(&args, put, app)
-        });
+    if let Some(problem) = misshapen(&args, app) {
+        return Err(problem.into());
     }
-    let wish = wish_of(&args.wish)?;
+    if args.wishes.len() > 1 {
+        return many::run(&args, app, out);
+    }
+    if args.dry_run { foreseen(&args, app, out) } else { made(&args, app, out) }
+}
+
+/// What is wrong with the first wish that is none, with the line in its right form where that can
+/// be told.
+fn misshapen(args: &ScaleArgs, app: &App) -> Option<Problem> {
+    if args.undo {
+        return undo::misshapen(&args.wishes);
+    }
+    let fault = args.wishes.iter().find_map(|word| wish_of(word).err())?;
+    let problem = app.problem(fault);
+    if args.wishes.len() == 1 {
+        return Some(problem);
+    }
+    let line = super::mistyped::in_right_form(&app.line);
+    Some(match line {
+        Some(line) => Problem { hint: None, ..problem }.hint("it is written like this").run(line),
+        None => problem,
+    })
+}
+
+/// The plan of a line with one wish.
+fn foreseen(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let undone = undo::resolved(args, app, out)?;
+    let args = undone.as_ref().map_or(args, |undone| &undone.args);
+    let (wish, put) = (&args.wishes[0], args.put.clone());
+    let answer = plan::of_wish(app, wish, put, args.controller.as_ref(), |app, put| {
+        glass::supposed(args, put, app)
+    })?;
+    Ok(undo::shown(answer, undone.as_ref()))
+}
+
+/// What a line with one wish comes to.
+fn made(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
     if !args.no_wait {
         app.waits_at_most(args.timeout);
     }
-    app.wish = Some(args.wish.clone());
-    let wished = args.put.wished(&wish, app, |app, put| glass::broken(&args, put, app, out))?;
+    let undone = undo::resolved(args, app, out)?;
+    let answer = followed(undone.as_ref().map_or(args, |undone| &undone.args), app, out)?;
+    Ok(undo::shown(answer, undone.as_ref()))
+}
+
+fn followed(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let word = &args.wishes[0];
+    let wish = wish_of(word)?;
+    app.wish = Some(word.clone());
+    let wished = args.put.wished(&wish, app, |app, put| glass::broken(args, put, app, out))?;
     let request = ScaleRequest {
         wished,
         wait: match args.wait {
@@ -122,7 +169,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         timeout: if args.no_wait { DurationMs::ZERO } else { args.timeout },
         wait_approval: args.wait_approval,
         options: CarryOptions {
-            controller: args.controller,
+            controller: args.controller.clone(),
             lease: None,
             ttl: None,
             attest_not_drained: args.put.attest.is_some(),
@@ -133,7 +180,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let key = request.wished.put.key().clone();
     let session = app.session()?;
     match scale(session, request, &mut |line| out.progress(&format!("  {line}"))) {
-        Ok(scaled) => Ok(answer_of(app, &scaled, wait, &args.wish)),
+        Ok(scaled) => Ok(answer_of(app, &scaled, wait, word)),
         Err(error) => Err(with_waiting_wish(app, error.into(), &key)),
     }
 }

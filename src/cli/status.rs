@@ -14,6 +14,7 @@ use super::exit::Exit;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::ProblemContext;
+use super::selection::Selection;
 use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
@@ -38,6 +39,8 @@ pub(super) const NOUN: Noun = Noun {
 struct StatusArgs {
     /// Only these services
     services: Vec<ServiceName>,
+    #[command(flatten)]
+    selection: Selection,
     /// Exit 26 if anything needs a person
     #[arg(long)]
     check: bool,
@@ -68,8 +71,10 @@ fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
         app.session()?.load_service(service)?;
     }
     app.session()?.tell_standing()?;
-    let fresh = if args.live { app.session()?.live(&args.services)? } else { BTreeMap::new() };
-    let rows = rows_with(app.session()?, &args.services, &fresh)?;
+    let selected = args.selection.services(app, |head| !head.is_over())?;
+    let services = selected.as_ref().unwrap_or(&args.services);
+    let fresh = if args.live { app.session()?.live(services)? } else { BTreeMap::new() };
+    let rows = rows_with(app.session()?, services, &fresh)?;
     for row in &rows {
         if let Some(call) = row.execution.as_ref().and_then(Execution::open_call) {
             app.session()?.tell_unreadable(call);

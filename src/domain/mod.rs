@@ -15,4 +15,5 @@ pub mod near;
 pub mod placement;
 pub mod registry;
 pub mod scale;
+pub mod selector;
 pub mod time;

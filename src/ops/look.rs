@@ -43,8 +43,7 @@ impl Session {
             if !services.is_empty() && !services.contains(&service) {
                 continue;
             }
-            let is_over = head.authority.retired.is_some() && head.authorizations.is_empty();
-            if services.is_empty() && is_over {
+            if services.is_empty() && head.is_over() {
                 continue;
             }
             let own = unfinished.iter().filter(|it| it.intent.service == service && it.is_live());

@@ -90,6 +90,7 @@ pub mod service_discover;
 pub mod service_mode;
 pub mod service_put;
 pub mod settle;
+pub mod undo;
 pub mod timeline;
 pub mod verify_signatures;
 

@@ -196,6 +196,15 @@ const SHORT: [&str; 16] = [
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 ];
 
+const SELECTORS: [&str; 6] = [
+    "tier=front",
+    "tier!=front,team==shop",
+    " tier in (front, back),!team",
+    "team notin (shop),tier",
+    "! tier",
+    "in in (a),notin",
+];
+
 /// What a target begins with.
 pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
     let mut rows = match target {
@@ -234,6 +243,7 @@ pub(super) fn of(target: &str) -> Vec<Vec<u8>> {
             vec![serde_json::to_vec(&sound_policy()).expect("JSON")]
         }
         "texts" => texts(&SHORT),
+        "selector" => texts(&SELECTORS),
         "actuators_toml" => {
             // The last one is refused, and a step away from the first.
             texts(&[ACTUATORS, BUNDLED, &ACTUATORS.replace("\"/bin/sh\"", "\"bin/sh\"")])

@@ -96,6 +96,11 @@ fn glazed(request: GlassRequest, put: PutIntent, app: &mut App) -> Result<Glazed
 }
 
 impl ScaleGlass {
+    /// Whether the line breaks a glass.
+    pub(super) const fn is_named(&self) -> bool {
+        self.break_glass.is_some()
+    }
+
     /// The authorization that the line names.
     fn given(&self) -> Result<Option<AuthorizationId>, Fault> {
         let word = self.break_glass.as_deref().filter(|word| !word.is_empty());

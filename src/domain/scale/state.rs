@@ -115,6 +115,11 @@ pub struct ServiceHead {
 }
 
 impl ServiceHead {
+    /// Whether the service is retired, and nobody has to look at it any more.
+    pub fn is_over(&self) -> bool {
+        self.authority.retired.is_some() && self.authorizations.is_empty()
+    }
+
     fn count_for_gateway(
         &mut self,
         event: &Event,

@@ -26,7 +26,7 @@ pub use stored::sound_policy;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target by its name.
-pub const ALL: [(&str, Target); 53] = [
+pub const ALL: [(&str, Target); 54] = [
     ("strict_json", documents::strict_json),
     ("intent_record", documents::intent_record),
     ("registration_document", documents::registration_document),
@@ -43,6 +43,7 @@ pub const ALL: [(&str, Target); 53] = [
     ("policy", stored::policy),
     ("stored_policy", stored::stored_policy),
     ("texts", texts::texts),
+    ("selector", texts::selector),
     ("actuators_toml", files::actuators_toml),
     ("call_file", files::call_file),
     ("local_state", files::local_state),

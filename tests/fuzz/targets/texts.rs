@@ -1,4 +1,6 @@
-//! Short texts: instants, durations, identifiers, digests, chains.
+//! Short texts: instants, durations, identifiers, digests, chains, selectors.
+
+use std::collections::BTreeMap;
 
 use scalectl::actuator::host::whereabouts;
 use scalectl::domain::digest::Digest;
@@ -6,6 +8,7 @@ use scalectl::domain::id::{ExecutionKey, HostKey};
 use scalectl::domain::measure::Measure;
 use scalectl::domain::scale::consent::Incident;
 use scalectl::domain::scale::scaling::SignalWord;
+use scalectl::domain::selector::Selector;
 use scalectl::domain::time::{DurationMs, Timestamp};
 use scalectl::ledger::Stream;
 use scalectl::ops::ledger_signers::{SIGNERS_BYTES_MAX, check};
@@ -32,6 +35,27 @@ fn measure(text: &str) -> bool {
     assert!(read.get() != 0.0 || read.get().is_sign_positive(), "{text:?}");
     let stored = serde_json::to_string(&read).expect("a finite number is JSON");
     assert_eq!(serde_json::from_str::<Measure>(&stored).ok(), Some(read), "{stored}");
+    true
+}
+
+/// A selector says the same again. Of services it takes the same whichever way it is written, and a
+/// part that asks for a label and for its absence at once takes none.
+pub fn selector(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let Ok(read) = text.parse::<Selector>() else { return false };
+    let again = read.to_string();
+    assert_eq!(again.parse().as_ref(), Ok(&read), "{text:?} came back as {again:?}");
+    assert!(!again.chars().any(char::is_control), "{again:?}");
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let front = BTreeMap::from([pair("tier", "front"), pair("team", "shop")]);
+    let bare = BTreeMap::new();
+    for (labels, other) in [(&front, "!tier"), (&bare, "tier")] {
+        let both: Selector = format!("{text},{other}").parse().expect("two selectors are one");
+        assert!(!both.matches(labels), "{both}");
+        let own = if other == "tier" { "!tier" } else { "tier" };
+        let both: Selector = format!("{own},{text}").parse().expect("two selectors are one");
+        assert_eq!(both.matches(labels), read.matches(labels), "{both}");
+    }
     true
 }
 
