@@ -45,7 +45,7 @@ mod support;
 mod surface;
 mod ticks;
 mod tidy;
-mod undo;
 mod timeline;
+mod undo;
 mod walk;
 mod wishes;

@@ -90,8 +90,8 @@ pub mod service_discover;
 pub mod service_mode;
 pub mod service_put;
 pub mod settle;
-pub mod undo;
 pub mod timeline;
+pub mod undo;
 pub mod verify_signatures;
 
 pub use error::OpError;

@@ -36,5 +36,5 @@ pub mod signed;
 pub mod standing;
 pub mod state;
 pub mod tick;
-pub mod undo;
 pub mod timeline;
+pub mod undo;
