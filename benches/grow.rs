@@ -107,6 +107,7 @@ impl Facts {
             actuator: self.actuator.as_ref(),
             policy: &self.policy,
             recent: None,
+            placed: None,
         };
         let decision = decide(&state, command, &context, Clock::system().now())?;
         Ok(txn.append(service, state, &decision.events)?)

@@ -3,7 +3,8 @@
 //!
 //! Both sides copy the same environment to the same disk, are synced, and read both trees with cold
 //! caches where the system lets this process drop them. The order changes with each round. The
-//! digests are those of `sha256sum`, and, where it is there, of `openssl`, which asks the processor.
+//! digests are those of `sha256sum`, and, where it is there, of `openssl`, which asks the
+//! processor.
 
 #![expect(
     clippy::disallowed_methods,

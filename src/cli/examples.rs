@@ -33,6 +33,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scalectl log --key release-418-up",
         ],
     ),
+    (
+        "timeline",
+        &[
+            "scalectl timeline web --since 7d",
+            "scalectl timeline web --on yesterday --html web.html",
+        ],
+    ),
     ("cooldown", &["scalectl cooldown web"]),
     ("intent put", &["scalectl intent put web --replicas 5 --key k1 --reason \"launch\""]),
     ("intent show", &["scalectl intent show web@latest"]),

@@ -211,6 +211,7 @@ fn known(
     now: Timestamp,
     call: Option<String>,
 ) -> Vec<(&'static str, String)> {
+    let wanted = &execution.intent.terms;
     let mut known = vec![
         ("state", execution.phase.as_str().to_owned()),
         (
@@ -224,10 +225,7 @@ fn known(
         ),
         (
             "readings",
-            format!(
-                "{} of {} agree",
-                execution.readings_matched, execution.intent.terms.required_readings
-            ),
+            format!("{} of {} agree", execution.readings_matched, wanted.required_readings),
         ),
     ];
     if let Some(reading) = &execution.last_reading {

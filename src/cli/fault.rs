@@ -98,6 +98,14 @@ impl From<Problem> for Fault {
     }
 }
 
+const fn signal_of(signal: i32) -> EndSignal {
+    match signal {
+        1 => EndSignal::Hangup,
+        2 => EndSignal::Interrupt,
+        _ => EndSignal::Terminate,
+    }
+}
+
 fn of_op(error: OpError, context: &ProblemContext) -> Problem {
     match error {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
@@ -166,13 +174,8 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
             }
         }
         OpError::Interrupted { signal, key } => {
-            let signal = match signal {
-                1 => EndSignal::Hangup,
-                2 => EndSignal::Interrupt,
-                _ => EndSignal::Terminate,
-            };
             let key = key.as_ref().map(ExecutionKey::as_str);
-            Problem::interrupted(context, signal, key)
+            Problem::interrupted(context, signal_of(signal), key)
         }
         OpError::Broken(violation) => {
             Problem::internal(format!("the write would break a rule and was not made: {violation}"))

@@ -16,6 +16,7 @@ mod habits;
 mod metrics;
 mod mistyped;
 mod noun;
+mod overview;
 pub mod passwd;
 mod record;
 mod ticks;
@@ -309,13 +310,13 @@ fn first_word(args: &[OsString]) -> Option<usize> {
 
 fn without_noun(args: &[OsString], first: Option<usize>) -> Result<Parsed, Box<Problem>> {
     if args.len() <= 1 || args[1..].iter().all(|word| word == "--help" || word == "-h") {
-        return Ok(Parsed::Help(overview()));
+        return Ok(Parsed::Help(overview::page()));
     }
     if let Some(at) = first.filter(|at| args[*at] == "help") {
         return help_of(&args[at + 1..]);
     }
     match whole_command().try_get_matches_from(args) {
-        Ok(_) => Ok(Parsed::Help(overview())),
+        Ok(_) => Ok(Parsed::Help(overview::page())),
         Err(error) => help_or_problem(&error, args),
     }
 }
@@ -323,7 +324,7 @@ fn without_noun(args: &[OsString], first: Option<usize>) -> Result<Parsed, Box<P
 /// `scalectl help NOUN [VERB]`.
 fn help_of(words: &[OsString]) -> Result<Parsed, Box<Problem>> {
     if words.is_empty() {
-        return Ok(Parsed::Help(overview()));
+        return Ok(Parsed::Help(overview::page()));
     }
     if let Some(text) = words[0].to_str().and_then(topics::topic) {
         return Ok(Parsed::Help(text.to_owned()));
@@ -333,7 +334,7 @@ fn help_of(words: &[OsString]) -> Result<Parsed, Box<Problem>> {
     line.push("--help".into());
     let nouns = NOUNS.iter().map(|noun| examples::first(noun.command(), noun.name));
     match nouns.fold(base(), Command::subcommand).try_get_matches_from(line) {
-        Ok(_) => Ok(Parsed::Help(overview())),
+        Ok(_) => Ok(Parsed::Help(overview::page())),
         Err(error) => help_or_problem(&error, &[]),
     }
 }
@@ -388,22 +389,6 @@ fn base() -> Command {
 /// The whole tree: for help, completions and tests.
 pub fn whole_command() -> Command {
     NOUNS.iter().fold(base(), |command, noun| command.subcommand(noun.command()))
-}
-
-/// `scalectl` alone.
-fn overview() -> String {
-    let mut text = format!("{ABOUT}\n");
-    for group in GROUPS {
-        text.extend(["\n", group, "\n"]);
-        for noun in NOUNS.iter().filter(|noun| noun.group == group && !noun.hidden) {
-            text.extend([format!("  {:<12} {}\n", noun.name, noun.about)]);
-        }
-    }
-    text.push_str(
-        "\nStart: scalectl quickstart        Help: scalectl help COMMAND, scalectl help \
-         exit-codes | keys | unknown | ledgers\n",
-    );
-    text
 }
 
 /// Handlers for Ctrl-C and its like, before anything that waits or calls.

@@ -20,6 +20,7 @@ use crate::domain::placement::operation::{
     Course, LEASE_TTL_DEFAULT, Operation, OperationLease, Step,
 };
 use crate::domain::placement::protocol::Call;
+use crate::domain::placement::protocol::Order;
 use crate::domain::placement::registry::RegisteredRelocator;
 use crate::domain::time::DurationMs;
 
@@ -174,6 +175,18 @@ impl Worker<'_> {
         }
     }
 
+    fn call_of(&self, operation: &Operation, call_id: CallId, order: Order) -> Call {
+        Call {
+            call_id,
+            deadline_ms: self.relocator.timeout_ms,
+            environment: operation.environment.clone(),
+            operation: self.id.clone(),
+            token: self.token(),
+            epoch: operation.epoch(),
+            order,
+        }
+    }
+
     fn step(
         &mut self,
         session: &mut Session,
@@ -209,15 +222,7 @@ impl Worker<'_> {
         let Some(committed) = started.committed else {
             return Err(OpError::Internal { what: "a step was started twice".to_owned() });
         };
-        let call = Call {
-            call_id: call_id.clone(),
-            deadline_ms: self.relocator.timeout_ms,
-            environment: operation.environment.clone(),
-            operation: self.id.clone(),
-            token: self.token(),
-            epoch: operation.epoch(),
-            order,
-        };
+        let call = self.call_of(operation, call_id.clone(), order);
         let tell = &mut self.tell;
         let called = call_guarded(
             session,

@@ -97,11 +97,10 @@ fn ended(event: &Event, state: &ServiceState) -> Option<Notice> {
 /// A way back to another count than the one before what it undoes is what somebody may have meant;
 /// nobody may find it out later only.
 fn not_the_count_before(event: &Event, state: &ServiceState) -> Option<Notice> {
-    let intent = match &event.body {
-        EventBody::IntentAccepted { intent, .. } | EventBody::IntentProposed { intent, .. } => {
-            intent
-        }
-        _ => return None,
+    let (EventBody::IntentAccepted { intent, .. } | EventBody::IntentProposed { intent, .. }) =
+        &event.body
+    else {
+        return None;
     };
     let undone = state.executions.get(intent.rolls_back.as_ref()?)?;
     let (before, desired) = (undone.intent.current?, intent.wish.desired_replicas);

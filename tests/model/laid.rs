@@ -5,7 +5,8 @@ use scalectl::domain::id::Replicas;
 use scalectl::domain::scale::command::{AuthorityCommand, Command};
 use scalectl::domain::scale::consent::Consent;
 use scalectl::domain::scale::event::{Event, EventBody};
-use scalectl::domain::scale::execution::Phase;
+
+use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::observation::Evidence;
 use scalectl::domain::scale::service::EVIDENCE_AGE_MAX;
 use scalectl::domain::scale::signed::Signing;
@@ -179,7 +180,7 @@ pub(super) fn bend(fault: Fault, state: &mut ServiceState, command: &mut Command
             if fault == Fault::HoldlessStart {
                 state.head.authority.hold = None;
             }
-            let desired = state.executions.get(&start.key).map(|execution| execution.desired());
+            let desired = state.executions.get(&start.key).map(Execution::desired);
             let found = start.found.as_ref().and_then(|found| found.as_ref().ok());
             if let (Some(evidence), Some(desired), Some(found)) =
                 (&mut start.evidence, desired, found)

@@ -291,11 +291,10 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order, wall: 
         Order::Prove { attempt: number, ended, .. } => {
             Command::ProveEnd { key: id(&key), attempt: attempt(*number), ended_at: at(*ended) }
         }
-        Order::Fenced { attempt: number, look, .. } => Command::RecordFence {
-            key: id(&key),
-            attempt: attempt(*number),
-            before: look.map(reading),
-        },
+        Order::Fenced { attempt: number, look, .. } => {
+            let (attempt, before) = (attempt(*number), look.map(reading));
+            Command::RecordFence { key: id(&key), attempt, before }
+        }
         Order::Settle { word, .. } => {
             let settlement = Box::new(settlement(state, &key, *word));
             Command::Settle { key: id(&key), settlement, authorization: None }

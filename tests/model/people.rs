@@ -43,15 +43,13 @@ impl Person {
     }
 }
 
-/// An authorization that Ann may give. Its name is its number.
+/// An authorization that Ann may give, for so many ticks. Its name is its number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glass {
     pub(super) replicas: u8,
     pub(super) uses: u8,
-    /// How many ticks it lasts.
     pub(super) valid: u64,
     pub(super) raises: bool,
-    /// Whether it vouches that what is not drained may go.
     pub(super) attests: bool,
 }
 
@@ -63,9 +61,8 @@ pub(super) struct Consent {
     pub(super) glasses: &'static [Glass],
     /// The policies that follow each other: who may not do what. The first may be none.
     pub(super) policies: &'static [&'static str],
-    /// How many ticks a proposal waits.
+    /// How many ticks a proposal waits, and a hold lasts.
     pub(super) within: u64,
-    /// How many ticks a hold lasts.
     pub(super) hold: u64,
     /// How acts are signed.
     pub(super) signs: &'static [Sign],

@@ -35,8 +35,8 @@ fn fail(world: &mut World, operation: &OperationId, token: FenceToken, refusal: 
 
 #[test]
 fn a_move_goes_in_the_one_order_and_commits_one_epoch_further() {
-    let (mut world, operation, token) = moving();
     use Step::{Commit, Drain, Fence, Inventory, Retire, Route, Transfer, Verify};
+    let (mut world, operation, token) = moving();
     let order = [Inventory, Drain, Fence, Transfer, Verify, Commit, Route, Retire];
     assert_eq!(world.operation(&operation).steps, order);
     for step in order {
@@ -245,10 +245,10 @@ fn a_running_workspace_or_a_missing_dependency_stops_before_any_effect() {
 
 #[test]
 fn a_recovery_copy_is_made_while_it_serves_and_waits_for_room() {
+    use Step::{CommitStandby, Inventory, RetireStandby, Snapshot};
     let mut world = World::new();
     world.adopt("shop", "a1", "small");
     let operation = world.change("k1", "shop", "standby=b").expect("room");
-    use Step::{CommitStandby, Inventory, RetireStandby, Snapshot};
     assert_eq!(world.operation(&operation).steps, [Inventory, Snapshot, CommitStandby]);
     let token = world.lease_as(&operation, false).expect("a lease");
     world.until(&operation, token, Some(Inventory));

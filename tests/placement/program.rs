@@ -13,7 +13,7 @@ struct Placed {
     root: PathBuf,
 }
 
-const POLICY: &str = r#"permit (principal, action, resource);"#;
+const POLICY: &str = "permit (principal, action, resource);";
 
 impl Placed {
     fn new() -> Self {

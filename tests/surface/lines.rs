@@ -30,6 +30,8 @@ fn files() -> Vec<PathBuf> {
     for place in PLACES {
         files_below(&in_repository(place), &mut files);
     }
+    // Those are wrong lines.
+    files.retain(|file| !file.ends_with("fixtures/texts/lines.txt"));
     files
 }
 

@@ -279,3 +279,17 @@ fn missing(p: Problem, c: &ProblemContext, noun: &str, name: &str) -> Problem {
         noun => p.run(c.command(&["capacity", noun, "list"])),
     }
 }
+
+/// A service waits for the move of its environment.
+pub(super) fn relocating(p: Problem, c: &ProblemContext, operation: &str) -> Problem {
+    p.fact("operation", operation)
+        .hint("wait until it is over, then run this same line again")
+        .run(c.command(&["operation", "wait", operation]))
+        .again(c)
+}
+
+/// A service of an environment that never sleeps.
+pub(super) fn always_on(p: Problem, c: &ProblemContext, environment: &str) -> Problem {
+    p.hint("wish at least 1, or let it sleep with placement change --runtime-mode on-demand")
+        .run(c.command(&["placement", "show", environment]))
+}

@@ -1,5 +1,6 @@
 //! Refusals as problems: one arm for each, so that none is forgotten.
 
+use super::placement;
 use super::rejection_authority as authority;
 use super::rejection_facts as facts;
 use super::rejection_missing as missing;
@@ -134,14 +135,10 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::lease_lost(p, c, key.as_str(), held.as_deref())
         }
         Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
-        Rejection::Relocating { operation_id, .. } => p
-            .fact("operation", operation_id.as_str())
-            .hint("wait until it is over, then run this same line again")
-            .run(c.command(&["operation", "wait", operation_id.as_str()]))
-            .again(c),
-        Rejection::AlwaysOn { environment, .. } => p
-            .hint("wish at least 1, or let it sleep with placement change --runtime-mode on-demand")
-            .run(c.command(&["placement", "show", environment.as_str()])),
+        Rejection::Relocating { operation_id, .. } => {
+            placement::relocating(p, c, operation_id.as_str())
+        }
+        Rejection::AlwaysOn { environment, .. } => placement::always_on(p, c, environment.as_str()),
         Rejection::Cooldown { service, last, until, .. } => {
             times::cooldown(p, c, service, last, *until)
         }

@@ -78,10 +78,7 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             };
             another_count(p, c, &at(service, *revision), *has_started)
         }
-        Rejection::Retired { service, .. } => p
-            .hint("its history is told by the first; it is registered anew with the second")
-            .run(c.command(&["log", service.as_str()]))
-            .run(c.command(&["help", "service", "put"])),
+        Rejection::Retired { service, .. } => retired(p, c, service.as_str()),
         _ => p,
     }
 }
@@ -233,4 +230,10 @@ fn story(p: Problem, c: &ProblemContext, id: &AuthorizationId) -> Problem {
 
 fn revoke(id: &AuthorizationId) -> [&str; 5] {
     ["break-glass", "revoke", id.as_str(), "--reason", SAY_WHY]
+}
+
+fn retired(p: Problem, c: &ProblemContext, service: &str) -> Problem {
+    p.hint("its history is told by the first; it is registered anew with the second")
+        .run(c.command(&["log", service]))
+        .run(c.command(&["help", "service", "put"]))
 }

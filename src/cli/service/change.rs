@@ -132,6 +132,15 @@ pub(super) fn said_beside(matches: &ArgMatches) -> Option<String> {
     said.get_long().map(|flag| format!("--{flag}"))
 }
 
+/// A cooldown as it is written; `none` is none.
+fn cooldown_of(text: &str) -> Result<Option<DurationMs>, Fault> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let refuse = |error| Fault::usage("invalid_duration", format!("--cooldown {text}: {error}"));
+    day(text).map(Some).map_err(refuse)
+}
+
 /// What is to change.
 pub(super) fn change_of(args: &SettingsArgs) -> Result<ServiceChange, Fault> {
     let (readings, reading_interval) = match &args.readings {
@@ -149,13 +158,7 @@ pub(super) fn change_of(args: &SettingsArgs) -> Result<ServiceChange, Fault> {
             (readings, Some(day(interval).map_err(|_| refuse())?))
         }
     };
-    let cooldown = match args.cooldown.as_deref() {
-        None => None,
-        Some("none") => Some(None),
-        Some(text) => Some(Some(day(text).map_err(|error| {
-            Fault::usage("invalid_duration", format!("--cooldown {text}: {error}"))
-        })?)),
-    };
+    let cooldown = args.cooldown.as_deref().map(cooldown_of).transpose()?;
     let mut labels = BTreeMap::new();
     for label in &args.labels {
         let (name, value) =

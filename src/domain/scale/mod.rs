@@ -10,6 +10,7 @@ pub mod command;
 pub mod consent;
 pub mod cooldown;
 pub mod decide;
+mod desired_state;
 pub mod effect;
 pub mod event;
 pub mod execution;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::intent::{ControllerMode, RetryPolicy, TargetBinding};
 use super::observation::Reading;
 use super::scaling::ScalingSpec;
-use crate::domain::gateway;
 use crate::domain::id::{
     ActuatorName, ClusterId, ControllerId, EnvironmentName, Replicas, RequiredReadings, RuntimeId,
     ServiceName, TargetResourceVersion, TargetUid, UnitRevision, WorkloadId,
@@ -310,24 +309,6 @@ impl From<&Reading> for Binding {
 }
 
 impl Registration {
-    /// Whether the desired count is all that there is of it: nobody is called, and nobody reads it.
-    pub fn is_desired_state(&self) -> bool {
-        self.actuator.is_none()
-            && self.mode == RegisteredMode::Native
-            && self.cluster_id.as_str() == gateway::CLUSTER
-            && self.runtime_id.as_str() == gateway::RUNTIME
-    }
-
-    /// Whether a target is one that the gateway gives to another service. Its targets are called as
-    /// their services, so whoever has another name there stands in the way of a service that is yet
-    /// to come.
-    pub fn is_anothers(&self, uid: &TargetUid) -> bool {
-        let (cluster, runtime) = (self.cluster_id.as_str(), self.runtime_id.as_str());
-        cluster == gateway::CLUSTER
-            && runtime == gateway::RUNTIME
-            && uid.as_str() != self.service.as_str()
-    }
-
     /// Whether a reduction by such an actuator needs evidence. A quorum that is required is vouched
     /// for by evidence alone: not by a drain, not by a person, and not by silence.
     pub fn needs_evidence(&self, capabilities: Capabilities) -> bool {

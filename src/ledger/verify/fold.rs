@@ -132,14 +132,10 @@ impl Fold {
                 *self = Self::Service { state, version: row.sequence, spans };
                 Ok(difference)
             }
-            Self::Registry { state, mut versions } => {
-                let event: RegistryEvent = read(row)?;
-                let state = state.apply(&event).map_err(|error| error.to_string())?;
-                if let RegistryBody::ActuatorRegistered { actuator, .. } = &event.body {
-                    versions.insert(actuator.name.clone(), row.sequence);
-                }
-                *self = Self::Registry { state, versions };
-                Ok(first_difference(row, &event, event.body.kind(), None))
+            Self::Registry { state, versions } => {
+                let (registry, difference) = registry_step(row, state, versions)?;
+                *self = registry;
+                Ok(difference)
             }
             Self::Policy { .. } => {
                 let event: PolicyEvent = read(row)?;
@@ -164,6 +160,20 @@ impl Fold {
 }
 
 /// Adds one event of the placement.
+fn registry_step(
+    row: &EventRow<'_>,
+    state: RegistryState,
+    mut versions: BTreeMap<ActuatorName, i64>,
+) -> Result<(Fold, Option<&'static str>), String> {
+    let event: RegistryEvent = read(row)?;
+    let state = state.apply(&event).map_err(|error| error.to_string())?;
+    if let RegistryBody::ActuatorRegistered { actuator, .. } = &event.body {
+        versions.insert(actuator.name.clone(), row.sequence);
+    }
+    let difference = first_difference(row, &event, event.body.kind(), None);
+    Ok((Fold::Registry { state, versions }, difference))
+}
+
 fn placement_step(
     row: &EventRow<'_>,
     state: PlacementState,

@@ -80,10 +80,8 @@ pub(super) fn merged(
             Some(owner) => owner.clone(),
             None => kept_owner().filter(|_| mode.record_mode().is_none()),
         },
-        environment: match &change.environment {
-            Some(environment) => environment.clone(),
-            None => before.and_then(|before| before.environment.clone()),
-        },
+        environment: (change.environment.clone())
+            .unwrap_or_else(|| before.and_then(|before| before.environment.clone())),
     })
 }
 

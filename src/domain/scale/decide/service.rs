@@ -52,25 +52,7 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
         return Err(Rejection::StaleUnitRevision { service: service.clone(), expected, actual });
     }
     if let Some(existing) = &head.registration {
-        // The owner of a count is changed on purpose, with a baseline: also where the service was
-        // over meanwhile, because its owner may not be.
-        let may_be_owned = existing.mode.record_mode().is_none();
-        let is_living = head.authority.retired.is_none();
-        if existing.mode != wanted.mode && (is_living || may_be_owned) {
-            return Err(Rejection::ModeMismatch {
-                service: service.clone(),
-                registered: existing.mode.as_str(),
-                submitted: wanted.mode.as_str(),
-                is_retired: !is_living,
-            });
-        }
-        check_not_in_flight(draft, existing, wanted)?;
-        if is_accepted(ask, existing) {
-            check_nothing_in_flight(draft, existing)?;
-        } else {
-            check_same_uid(draft, existing, wanted, binding)?;
-            check_move(draft, existing, ask)?;
-        }
+        check_change(draft, existing, ask)?;
     }
     let bound = binding.or(head.binding.as_ref());
     check_not_taken(wanted, bound.map(|it| &it.target_uid), ask.others.holder.as_ref())?;
@@ -89,6 +71,35 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
 
     let registration = Registration { unit_revision, ..wanted.clone() };
     Ok(draft.done(vec![EventBody::ServiceRegistered { registration, binding, decision }]))
+}
+
+/// What of a registration that is there may not be changed by another one.
+fn check_change(
+    draft: &Draft<'_>,
+    existing: &Registration,
+    ask: &RegisterService,
+) -> Result<(), Rejection> {
+    let (wanted, binding) = (&ask.registration, ask.binding.as_ref());
+    // The owner of a count is changed on purpose, with a baseline: also where the service was
+    // over meanwhile, because its owner may not be.
+    let may_be_owned = existing.mode.record_mode().is_none();
+    let is_living = draft.state.head.authority.retired.is_none();
+    if existing.mode != wanted.mode && (is_living || may_be_owned) {
+        return Err(Rejection::ModeMismatch {
+            service: wanted.service.clone(),
+            registered: existing.mode.as_str(),
+            submitted: wanted.mode.as_str(),
+            is_retired: !is_living,
+        });
+    }
+    check_not_in_flight(draft, existing, wanted)?;
+    if is_accepted(ask, existing) {
+        check_nothing_in_flight(draft, existing)?;
+    } else {
+        check_same_uid(draft, existing, wanted, binding)?;
+        check_move(draft, existing, ask)?;
+    }
+    Ok(())
 }
 
 /// Whether a target is the one that is known. Its version moves by itself, and is another target
