@@ -49,6 +49,9 @@ _scalectl() {
             scalectl,clock)
                 cmd="scalectl__subcmd__clock"
                 ;;
+            scalectl,complete)
+                cmd="scalectl__subcmd__complete"
+                ;;
             scalectl,completions)
                 cmd="scalectl__subcmd__completions"
                 ;;
@@ -87,6 +90,9 @@ _scalectl() {
                 ;;
             scalectl,log)
                 cmd="scalectl__subcmd__log"
+                ;;
+            scalectl,man)
+                cmd="scalectl__subcmd__man"
                 ;;
             scalectl,metrics)
                 cmd="scalectl__subcmd__metrics"
@@ -144,6 +150,9 @@ _scalectl() {
                 ;;
             scalectl,status)
                 cmd="scalectl__subcmd__status"
+                ;;
+            scalectl,timeline)
+                cmd="scalectl__subcmd__timeline"
                 ;;
             scalectl,verify)
                 cmd="scalectl__subcmd__verify"
@@ -473,7 +482,7 @@ _scalectl() {
 
     case "${cmd}" in
         scalectl)
-            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve capacity placement operation relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions version"
+            opts="-o -h -V --ledger --output --actor --ref --lock-timeout --help --version scale status plan explain gate log timeline cooldown intent lease actuate observe replay settle attempt batch init actuator service policy approval break-glass hold override adopt autoscale reconcile gateway serve capacity placement operation relocator recovery verify backup restore ledger doctor clock metrics quickstart schema exit-codes completions complete man version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3098,6 +3107,44 @@ _scalectl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        scalectl__subcmd__complete)
+            opts="-o -h --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         scalectl__subcmd__completions)
             opts="-o -h --ledger --output --actor --ref --lock-timeout --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3333,12 +3380,20 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__gate)
-            opts="-o -h --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --ready --reviewed --recorded --max-age --wait --timeout --summary --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --max-age)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4569,17 +4624,21 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__log)
-            opts="-n -o -h --key --command --since --until --event --by --no-refused --after --limit --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -n -f -o -h --selector --on --since --until --zone --key --command --event --outcome --by --no-refused --break-glass --after --limit --follow --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --key)
+                --selector)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --command)
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4591,7 +4650,23 @@ _scalectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --event)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --outcome)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4608,6 +4683,48 @@ _scalectl() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__man)
+            opts="-o -h --dir --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6497,7 +6614,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__scale)
-            opts="-o -h --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --undo --reason --key --expect-revision --current-replicas --max-attempts --backoff --fence --valid-for --queue --supersede --override-cooldown --attest --approve-within --rolls-back --wait --no-wait --timeout --controller --dry-run --wait-approval --break-glass --incident --raise-max --authorized-for --sign-with --yes --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6921,7 +7038,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__service__subcmd__put)
-            opts="-o -h --expect-revision --file --actuator --mode --writer --min --max --workload --cluster --runtime --target-uid --target-version --target-match --readings --converge-on --on-unknown --quiet --drain --cooldown --fences --max-attempts --backoff --replicas --quorum --signal --signal-target --signal-aggregation --signal-unit --signal-scope --scale-up-step --scale-down-step --deadband --scale-up-samples --scale-down-samples --label --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --file --actuator --mode --writer --min --max --workload --cluster --runtime --target-uid --target-version --target-match --readings --converge-on --on-unknown --quiet --drain --cooldown --fences --max-attempts --backoff --replicas --quorum --signal --signal-target --signal-aggregation --signal-unit --signal-scope --scale-up-step --scale-down-step --deadband --scale-up-samples --scale-down-samples --environment --label --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7060,6 +7177,10 @@ _scalectl() {
                     return 0
                     ;;
                 --scale-down-samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --environment)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7233,12 +7354,86 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__status)
-            opts="-o -h --check --ledger --output --actor --ref --lock-timeout --help"
+            opts="-l -o -h --selector --check --live --watch --every --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table json ndjson name" -- "${cur}"))
+                    return 0
+                    ;;
+                --actor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        scalectl__subcmd__timeline)
+            opts="-o -h --on --since --until --zone --ascii --width --html --ledger --output --actor --ref --lock-timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -7357,4 +7552,25 @@ if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERS
     complete -F _scalectl -o nosort -o bashdefault -o default scalectl
 else
     complete -F _scalectl -o bashdefault -o default scalectl
+fi
+
+# Names of the ledger: services, keys, actuators.
+_scalectl_and_values() {
+    _scalectl "$@"
+    local value values=()
+    while IFS= read -r value; do
+        values+=("$value")
+    done < <("${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    [[ ${#values[@]} -gt 0 ]] || return 0
+    COMPREPLY=("${values[@]}")
+    if [[ ${values[0]} == *= ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+    return 0
+}
+
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _scalectl_and_values -o nosort -o bashdefault -o default scalectl
+else
+    complete -F _scalectl_and_values -o bashdefault -o default scalectl
 fi

@@ -131,15 +131,7 @@ fn every_wrong_line_has_its_reviewed_text() {
         assert_ne!(ran.code, Some(0), "{line} is not wrong");
         assert!(!ran.stderr.contains("secret"), "{ran:#?}");
         let code = ran.code.map_or_else(|| "-".to_owned(), |code| code.to_string());
-        page.extend([
-            "$ scalectl ",
-            line,
-            "\n",
-            &told(&world, &ran.stderr),
-            "[exit ",
-            &code,
-            "]\n\n",
-        ]);
+        page.extend(["# ", line, "\n", &told(&world, &ran.stderr), "[exit ", &code, "]\n\n"]);
     }
     hold_committed("fixtures/texts/lines.txt", &page);
 }
