@@ -106,6 +106,18 @@ const fn signal_of(signal: i32) -> EndSignal {
     }
 }
 
+/// The policy that holds is not the expected one.
+fn policy_moved(context: &ProblemContext, expected: String, actual: String) -> Problem {
+    Problem::new(
+        "stale_policy",
+        Exit::Conflict,
+        format!("the policy has digest {actual}, you expected {expected}"),
+    )
+    .values(expected, actual)
+    .hint("look at what holds, then decide again")
+    .run(context.command(&["policy", "show"]))
+}
+
 fn of_op(error: OpError, context: &ProblemContext) -> Problem {
     match error {
         OpError::Rejected { rejection, .. } => Problem::from_rejection(&rejection, context),
@@ -139,14 +151,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
         OpError::Document { what, source } => {
             Problem::usage(document_code(&source), format!("{what}: {source}"))
         }
-        OpError::PolicyMoved { expected, actual } => Problem::new(
-            "stale_policy",
-            Exit::Conflict,
-            format!("the policy has digest {actual}, you expected {expected}"),
-        )
-        .values(expected, actual)
-        .hint("look at what holds, then decide again")
-        .run(context.command(&["policy", "show"])),
+        OpError::PolicyMoved { expected, actual } => policy_moved(context, expected, actual),
         OpError::Policy(error) => Problem::usage("policy_invalid", error.to_string())
             .hint("nothing was changed; the shapes are shown by")
             .run(context.command(&["policy", "template"])),

@@ -24,6 +24,8 @@ use crate::domain::time::{DurationMs, Timestamp};
 mod authority_rows;
 mod left;
 mod placement;
+#[cfg(test)]
+mod placement_rows;
 mod rejection;
 mod rejection_authority;
 mod rejection_facts;

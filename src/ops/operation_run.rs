@@ -234,12 +234,8 @@ impl Worker<'_> {
             &mut |line| tell(Told::Says(line)),
         );
         crash::hit(CrashPoint::AfterAnswer);
-        let end = Command::EndStep {
-            operation_id: self.id.clone(),
-            token: self.token(),
-            step,
-            end: called.end,
-        };
+        let (operation_id, token, end) = (self.id.clone(), self.token(), called.end);
+        let end = Command::EndStep { operation_id, token, step, end };
         let ended = self.transition(session, end)?;
         self.note(ended.operation());
         let _ = calls::remove_call(&dir, &call_id);

@@ -33,7 +33,8 @@ fn looked_at(
         Err(PlacementRejection::InventoryUnknown { .. }) => {
             sighting_of(session, state, environment).map(Some)
         }
-        Err(rejection) => Err(rejection.into()),
+        // Decided again under the locks, where a refusal leaves its row.
+        Err(_) => Ok(None),
     }
 }
 

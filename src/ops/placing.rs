@@ -46,8 +46,8 @@ impl Placed {
 
 impl Session {
     /// One durable transition of the placement. `build` makes the command from what the transaction
-    /// sees; it reads no world. A refusal leaves the ledger as it is, but for the row of one
-    /// that is kept.
+    /// sees; it reads no world. A refusal leaves the ledger as it is, but for the row of one that
+    /// is kept.
     pub(super) fn place(
         &mut self,
         named: &[OperationId],

@@ -51,9 +51,8 @@ pub(super) fn sighting_of(
 }
 
 impl Session {
-    /// The services of an environment of which something is in flight. Asked right before the
-    /// write that rests on it, and again under its locks by whoever starts a wish: a service starts nothing
-    /// once the drain is recorded.
+    /// The services of an environment of which something is in flight, for a plan: a change asks
+    /// again under its locks.
     pub(super) fn in_flight_in(
         &mut self,
         environment: &EnvironmentName,

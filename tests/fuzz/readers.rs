@@ -210,6 +210,12 @@ const READERS: &[Row] = &[
     ("domain/measure.rs", "FromStr for", 1, "texts"),
     ("domain/placement/capacity.rs", "FromStr for", 1, "texts"),
     ("domain/placement/environment.rs", "FromStr for", 1, "texts"),
+    (
+        "domain/canonical/sorted.rs",
+        "serde_json::from_slice",
+        1,
+        "none: a key that was just written, for the order of members",
+    ),
     ("domain/placement/protocol.rs", "FromStr for", 1, "relocator_request"),
     ("domain/placement/protocol.rs", "parse_strict(", 1, "relocator_request"),
     ("domain/placement/protocol/answer.rs", "parse_strict(", 1, "relocator_answer"),

@@ -222,3 +222,17 @@ fn refusals_end_with_their_own_exits_and_leave_nothing() {
     assert_eq!(placed.shop()["revision"], 1);
     assert_eq!(placed.shop()["operation"], json!(null));
 }
+
+#[test]
+fn a_command_of_another_relocator_is_not_bound() {
+    let placed = Placed::new();
+    let other = concat!(
+        r#"echo '{"protocol":"scalectl.relocator/1","ok":true,"receipt":{"op":"describe","#,
+        r#""name":"other","version":"1","ops":["inventory"]}}'"#
+    );
+    let ran = placed.world.run_args(&["relocator", "bind", "mover", "--", "/bin/sh", "-c", other]);
+    ran.exits(2).says("error[other_relocator]: the command is other, and mover is registered as");
+    let ran = placed.world.run_args(&["relocator", "bind", "mover", "--", "/bin/true"]);
+    ran.exits(20).says("relocator mover could not describe");
+    placed.world.run("relocator show mover").exits(0).says("relocator run local");
+}

@@ -91,8 +91,12 @@ intent withdraw k1
 schema nowhere
 completions tcsh
 man nowhere
-capacity policy put p --offer x:y --reason r
-capacity policy put p --location a@b --reason r
+capacity policy put std --offer small
+capacity policy put std --location a@b
+capacity cell put a1 --allocatable cpu=1,memory=1GiB
+placement plan shop --expect-revision 1 --policy-revision 1
+placement show nowhere
+operation show op-1
 serve --listen nowhere
 serve --listen 203.0.113.7:1
 ";
@@ -186,6 +190,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("not_in_batch", "batch::every_line_is_answered_in_order_as_its_single_command_would"),
     ("not_repeatable", "batch::every_line_is_answered_in_order_as_its_single_command_would"),
     ("other_actuator", "actuator::binding::a_command_of_another_actuator_is_not_bound"),
+    ("other_relocator", "placement::program::a_command_of_another_relocator_is_not_bound"),
     ("restored_since", "life::since::a_restore_is_told_from_damage"),
     ("signals_unreadable", "ticks::told::signals_that_cannot_be_read_lead_to_what_is_to_be_mended"),
     ("timeout_out_of_range", "actuator::binding::what_does_not_describe_itself_is_not_registered"),

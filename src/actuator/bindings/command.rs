@@ -27,10 +27,10 @@ impl Binding {
     /// Makes a binding of a command: the program is looked up and pinned, and relative paths become
     /// absolute.
     ///
-    /// An argument is a path if it begins with `./` or `../`, if it is the value of an option that
-    /// ends in `-dir` or `-file` (`--state-dir x`, `--state-dir=x`) or is `--root`, or if it names something that
-    /// exists. The last does not hold for bundled actuators, whose arguments without a slash are
-    /// words.
+    /// An argument is a path if it begins with `./` or `../`, if it is the value of `--root` or of
+    /// an option that ends in `-dir` or `-file` (`--state-dir x`, `--state-dir=x`), or if it names
+    /// something that exists. The last does not hold for bundled actuators, whose arguments without
+    /// a slash are words.
     pub fn of(
         command: &[OsString],
         environment: BTreeMap<String, String>,

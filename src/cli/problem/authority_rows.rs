@@ -55,6 +55,12 @@ fn of_the_whole() -> Vec<Rejection> {
     vec![
         quorum(true),
         quorum(false),
+        Rejection::Relocating {
+            service: id("web"),
+            environment: id("shop"),
+            operation_id: id("op-7"),
+        },
+        Rejection::AlwaysOn { service: id("web"), environment: id("shop") },
         on_hold(),
         is_pinned(),
         owned_by_nobody(true),

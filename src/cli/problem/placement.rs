@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::domain::id::{EnvironmentName, OperationId, ProfileName};
 use crate::domain::placement::operation::OperationLease;
 use crate::domain::placement::rejection::{Limit, PlacementRejection};
-use crate::domain::scale::rejection::Difference;
+use crate::domain::scale::rejection::{Difference, Rejection};
 use crate::domain::time::Timestamp;
 use crate::ops::RelocatorFault;
 
@@ -280,16 +280,17 @@ fn missing(p: Problem, c: &ProblemContext, noun: &str, name: &str) -> Problem {
     }
 }
 
-/// A service waits for the move of its environment.
-pub(super) fn relocating(p: Problem, c: &ProblemContext, operation: &str) -> Problem {
-    p.fact("operation", operation)
-        .hint("wait until it is over, then run this same line again")
-        .run(c.command(&["operation", "wait", operation]))
-        .again(c)
-}
-
-/// A service of an environment that never sleeps.
-pub(super) fn always_on(p: Problem, c: &ProblemContext, environment: &str) -> Problem {
-    p.hint("wish at least 1, or let it sleep with placement change --runtime-mode on-demand")
-        .run(c.command(&["placement", "show", environment]))
+/// The environment of a service is in the way.
+pub(super) fn placed(p: Problem, c: &ProblemContext, rejection: &Rejection) -> Problem {
+    match rejection {
+        Rejection::Relocating { operation_id, .. } => p
+            .fact("operation", operation_id.as_str())
+            .hint("wait until it is over, then run this same line again")
+            .run(c.command(&["operation", "wait", operation_id.as_str()]))
+            .again(c),
+        Rejection::AlwaysOn { environment, .. } => p
+            .hint("wish at least 1, or let it sleep with placement change --runtime-mode on-demand")
+            .run(c.command(&["placement", "show", environment.as_str()])),
+        _ => p,
+    }
 }

@@ -1,6 +1,6 @@
 //! Refusals as problems: one arm for each, so that none is forgotten.
 
-use super::placement;
+use super::placement::placed;
 use super::rejection_authority as authority;
 use super::rejection_facts as facts;
 use super::rejection_missing as missing;
@@ -135,10 +135,7 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
             facts::lease_lost(p, c, key.as_str(), held.as_deref())
         }
         Rejection::Denied { actor, answer, .. } => facts::denied(p, c, actor, answer),
-        Rejection::Relocating { operation_id, .. } => {
-            placement::relocating(p, c, operation_id.as_str())
-        }
-        Rejection::AlwaysOn { environment, .. } => placement::always_on(p, c, environment.as_str()),
+        Rejection::Relocating { .. } | Rejection::AlwaysOn { .. } => placed(p, c, rejection),
         Rejection::Cooldown { service, last, until, .. } => {
             times::cooldown(p, c, service, last, *until)
         }
@@ -179,10 +176,9 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         | Rejection::ApprovalExpired { .. }
         | Rejection::ApprovalMoved { .. }
         | Rejection::Retired { .. } => authority::about(p, rejection, c),
-        Rejection::ReadingDiffers { service, revision, desired, actual } => p
-            .values(desired.get(), actual.get())
-            .hint("a person's word needs a reading that agrees; all that is known is told by")
-            .run(c.command(&["explain", &at(service, *revision)])),
+        Rejection::ReadingDiffers { service, revision, .. } => {
+            facts::reading_differs(p, c, rejection, &at(service, *revision))
+        }
         Rejection::OtherObject { service, revision, expected, actual } => {
             facts::other_object(p, c, (service, *revision), (expected, actual))
         }

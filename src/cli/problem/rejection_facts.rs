@@ -11,7 +11,7 @@ use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::lease::HeldLease;
 use crate::domain::scale::policy::{PolicyAction, PolicyAnswer};
-use crate::domain::scale::rejection::{Difference, TargetPart};
+use crate::domain::scale::rejection::{Difference, Rejection, TargetPart};
 use crate::domain::scale::state::CurrentIntent;
 
 /// The reason of a suggested `intent abandon`: the line must work as it is pasted.
@@ -375,4 +375,18 @@ pub(super) fn waits_behind(p: Problem, c: &ProblemContext, behind: &str, state: 
             .run(c.command(&["observe", behind, "--wait"]))
             .again(c),
     }
+}
+
+pub(super) fn reading_differs(
+    p: Problem,
+    c: &ProblemContext,
+    rejection: &Rejection,
+    name: &str,
+) -> Problem {
+    let p = match rejection {
+        Rejection::ReadingDiffers { desired, actual, .. } => p.values(desired.get(), actual.get()),
+        _ => p,
+    };
+    p.hint("a person's word needs a reading that agrees; all that is known is told by")
+        .run(c.command(&["explain", name]))
 }

@@ -32,7 +32,7 @@ pub(super) fn clock(time: &str) -> Timestamp {
     id(&format!("2026-11-24T{time}Z"))
 }
 
-fn context() -> ProblemContext {
+pub(super) fn context() -> ProblemContext {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect();
     ProblemContext {
         program: words("scalectl --ledger prod"),

@@ -11,8 +11,9 @@ use super::{bounded, mode, word};
 use crate::cli::args::{day, whole_number};
 use crate::cli::fault::Fault;
 use crate::domain::id::{
-    ActuatorName, ClusterId, ControllerId, InvalidIdentifier, MaxAttempts, Replicas,
-    RequiredReadings, RuntimeId, ServiceName, TargetResourceVersion, TargetUid, WorkloadId,
+    ActuatorName, ClusterId, ControllerId, EnvironmentName, InvalidIdentifier, MaxAttempts,
+    Replicas, RequiredReadings, RuntimeId, ServiceName, TargetResourceVersion, TargetUid,
+    WorkloadId,
 };
 use crate::domain::scale::service::{
     ConvergeOn, Drain, FenceSource, OnUnknown, TargetMatch, label_problem,
@@ -198,14 +199,21 @@ pub(super) fn change_of(args: &SettingsArgs) -> Result<ServiceChange, Fault> {
         quorum_required: args.quorum.as_deref().map(|word| word == "required"),
         scaling: args.scaling.change()?,
         owner: None,
-        environment: match args.environment.as_deref() {
-            None => None,
-            Some("none") => Some(None),
-            Some(text) => Some(Some(text.parse().map_err(|error: InvalidIdentifier| {
-                Fault::usage("invalid_environment", error.to_string())
-            })?)),
-        },
+        environment: environment(args.environment.as_deref())?,
     })
+}
+
+/// The inner none takes it out of one.
+#[expect(clippy::option_option, reason = "not said, none, or a name")]
+fn environment(text: Option<&str>) -> Result<Option<Option<EnvironmentName>>, Fault> {
+    match text {
+        None => Ok(None),
+        Some("none") => Ok(Some(None)),
+        Some(text) => text
+            .parse()
+            .map(|name| Some(Some(name)))
+            .map_err(|error: InvalidIdentifier| Fault::usage("invalid_word", error.to_string())),
+    }
 }
 
 /// The inner none takes the declared count away.

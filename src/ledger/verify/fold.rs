@@ -143,11 +143,7 @@ impl Fold {
                 *self = Self::Policy { current: Some((policy.clone(), row.sequence)) };
                 Ok(first_difference(row, &event, event.body.kind(), None))
             }
-            Self::Placement { state, versions } => {
-                let (placed, difference) = placement_step(row, *state, versions)?;
-                *self = placed;
-                Ok(difference)
-            }
+            Self::Placement { state, versions } => placement_step(self, row, *state, versions),
             Self::Refusals => {
                 let event: RefusalEvent = read(row)?;
                 *self = Self::Refusals;
@@ -175,17 +171,18 @@ fn registry_step(
 }
 
 fn placement_step(
+    fold: &mut Fold,
     row: &EventRow<'_>,
     state: PlacementState,
     mut versions: BTreeMap<(&'static str, String), i64>,
-) -> Result<(Fold, Option<&'static str>), String> {
+) -> Result<Option<&'static str>, String> {
     let event: PlacementEvent = read(row)?;
     let state = state.apply(&event).map_err(|error| error.to_string())?;
     for it in placement::touched(&state, &event.body) {
         versions.insert((it.kind, it.name), row.sequence);
     }
-    let difference = first_difference(row, &event, event.body.kind(), None);
-    Ok((Fold::Placement { state: Box::new(state), versions }, difference))
+    *fold = Fold::Placement { state: Box::new(state), versions };
+    Ok(first_difference(row, &event, event.body.kind(), None))
 }
 
 fn read<T: DeserializeOwned>(row: &EventRow<'_>) -> Result<T, String> {

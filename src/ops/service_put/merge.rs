@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ServiceChange, Target};
-use crate::domain::id::{Replicas, RequiredReadings, ServiceName, UnitRevision};
+use crate::domain::id::{EnvironmentName, Replicas, RequiredReadings, ServiceName, UnitRevision};
 use crate::domain::scale::intent::{BACKOFF_MAX, RetryPolicy};
 use crate::domain::scale::scaling::SCALED_COOLDOWN_DEFAULT;
 use crate::domain::scale::service::{
@@ -80,9 +80,16 @@ pub(super) fn merged(
             Some(owner) => owner.clone(),
             None => kept_owner().filter(|_| mode.record_mode().is_none()),
         },
-        environment: (change.environment.clone())
-            .unwrap_or_else(|| before.and_then(|before| before.environment.clone())),
+        environment: merged_environment(before, change),
     })
+}
+
+fn merged_environment(
+    before: Option<&Registration>,
+    change: &ServiceChange,
+) -> Option<EnvironmentName> {
+    let kept = || before.and_then(|before| before.environment.clone());
+    change.environment.clone().unwrap_or_else(kept)
 }
 
 fn merged_labels(
