@@ -28,13 +28,12 @@ fn looked_at(
     let environment = state.environments.get(name).ok_or_else(|| not_found("environment", name))?;
     let change = change_of(asked, None, Vec::new())?;
     match planned(state, &change, session.now()) {
-        // It would need nobody to look.
-        Ok(_) => Ok(None),
         Err(PlacementRejection::InventoryUnknown { .. }) => {
             sighting_of(session, state, environment).map(Some)
         }
-        // Decided again under the locks, where a refusal leaves its row.
-        Err(_) => Ok(None),
+        // It would need nobody to look; or it is decided again under the locks, where a refusal
+        // leaves its row.
+        Ok(_) | Err(_) => Ok(None),
     }
 }
 
