@@ -123,7 +123,7 @@ fn a_newer_ledger_is_refused_and_stays() {
         assert!(ran.stderr.contains("99"), "{ran:#?}");
     }
     let file = rusqlite::Connection::open(world.ledger()).unwrap();
-    file.execute_batch("PRAGMA user_version = 1").unwrap();
+    file.execute_batch("PRAGMA user_version = 2").unwrap();
     drop(file);
     assert_eq!(world.json("intent list").exits(0).at("/executions").as_array().unwrap().len(), 3);
     world.run("verify").exits(0);

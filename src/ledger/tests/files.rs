@@ -130,7 +130,7 @@ fn foreign_and_newer_databases_are_refused() {
     let error = refusal_of(&world.path);
     assert_eq!(error.code(), "ledger_newer");
     let text = error.to_string();
-    assert!(text.contains("schema 7") && text.contains("knows up to 1"), "{text}");
+    assert!(text.contains("schema 7") && text.contains("knows up to 2"), "{text}");
     raw(&world.path).execute_batch("PRAGMA user_version = 0").expect("lowered");
     assert_eq!(refusal_of(&world.path).code(), "ledger_older");
 
