@@ -51,8 +51,8 @@ const SIGNED: &[&str] = &[
     "person bob:1002",
 ];
 
-/// `can WORDS`, `does WORDS`, `counts N`, `uid ID` and `at INSTANT` are about the fake and the clock;
-/// `& LINE` is under way while the last line is refused. A `+` stands for `service put web`.
+/// `can WORDS`, `does WORDS`, `counts N`, `uid ID` and `at INSTANT` are about the fake and the
+/// clock; `& LINE` is under way while the last line is refused. A `+` stands for `service put web`.
 const ROWS: &[Row] = &[
     row("out_of_bounds", 2, &[], "intent put web --replicas 11 --key k1 --reason r"),
     row("fence_missing", 2, &["+ --fences external"], PUT),

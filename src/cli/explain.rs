@@ -101,6 +101,7 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     let mut known = known(&execution, now, call);
     let c = ProblemContext { now, ..app.problem_context() };
     let session = app.session()?;
+    known.extend(execution.intent.rolls_back.as_ref().map(|key| ("rolls back", key.to_string())));
     known.extend(consent(session, &state.head, &execution, now)?);
     let service = execution.intent.service.clone();
     let facts = upon::all(session, &service, &state.head, &c)?;
@@ -266,7 +267,6 @@ fn known(
         known.push(("quiet from", quiet.to_string()));
         known.push(("blocks", format!("every new intent of {}", execution.intent.service)));
     }
-    known.extend(execution.intent.rolls_back.as_ref().map(|key| ("rolls back", key.to_string())));
     if execution.drift {
         known.push(("drift", drift(execution).to_owned()));
     }

@@ -57,10 +57,12 @@ pub(super) struct WishArgs {
     /// How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none
     #[arg(long, value_name = "DURATION", value_parser = approve_within, default_value = "24h")]
     pub(super) approve_within: DurationMs,
-    /// Undo this wish of the service: the count is yours to name. One that failed and may be tried
-    /// again ends as abandoned in the same transaction; one that was carried out, or is over, stays
-    /// as it is, and its end is named with this one. Refused while its call runs (11), while nobody
-    /// knows what became of it (16: `replay` first), and where it changed nothing (10)
+    /// Undo this wish of the service, by the count that is named
+    ///
+    /// One that failed and may be tried again ends as abandoned in the same transaction. One that
+    /// was carried out, or is over, stays as it is; this one names it. Refused while its call runs
+    /// (11), while nobody knows what became of it (16: `replay` first), and where it has changed
+    /// nothing (10). A count that is not the one before it is told, and wished.
     #[arg(long, value_name = "KEY")]
     pub(super) rolls_back: Option<String>,
 }

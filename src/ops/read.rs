@@ -8,7 +8,7 @@ use super::error::OpError;
 use super::report::Report;
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
-use crate::domain::id::{ExecutionKey, ServiceName, TargetUid, WorkloadId};
+use crate::domain::id::{ExecutionKey, ServiceName, TargetResourceVersion, TargetUid, WorkloadId};
 use crate::domain::scale::command::{Command, Settlement};
 use crate::domain::scale::decide::{Reply, decide};
 use crate::domain::scale::execution::Execution;
@@ -16,8 +16,9 @@ use crate::domain::scale::intent::TargetBinding;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::others::{Namesake, Others};
 use crate::domain::scale::rejection::{MissingFact, Rejection};
-use crate::domain::scale::service::Registration;
+use crate::domain::scale::service::{Binding, Outdated, Registration};
 use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::time::Timestamp;
 use crate::ledger::ReadTxn;
 
 /// How often a reading is taken anew because another one was recorded meanwhile.
@@ -125,6 +126,19 @@ pub(crate) fn target_holders(
     uid: &TargetUid,
 ) -> Result<Others, OpError> {
     Ok(TargetHolders::of(read)?.others(registration, uid))
+}
+
+/// What a person says of a target that nobody reads.
+pub(super) fn as_said(uid: TargetUid, version: TargetResourceVersion, at: Timestamp) -> Binding {
+    Binding {
+        target_uid: uid,
+        target_resource_version: version,
+        generation: None,
+        replicas: None,
+        ready_replicas: None,
+        read_at: at,
+        outdated: Outdated::default(),
+    }
 }
 
 /// Which object, and which name, is the target of which service: for whoever asks about many.

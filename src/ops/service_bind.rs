@@ -2,7 +2,7 @@
 
 use super::ask::{owners_of, reading_of};
 use super::error::OpError;
-use super::read::{READING_TRIES, overtaken, target_holders};
+use super::read::{READING_TRIES, as_said, overtaken, target_holders};
 use super::session::Session;
 use super::transition::Transition;
 use super::wait::refuse_after_signal;
@@ -13,7 +13,6 @@ use crate::domain::scale::decide::Reply;
 use crate::domain::scale::observation::Reading;
 use crate::domain::scale::owners::Owners;
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::ledger::WriteTxn;
 
@@ -125,7 +124,7 @@ impl Session {
             let version = bound.target_resource_version.clone();
             Ok(Command::RegisterService(Box::new(RegisterService {
                 registration: registration.clone(),
-                binding: Some(Binding::said(target_uid, version, read_at)),
+                binding: Some(as_said(target_uid, version, read_at)),
                 expected: None,
                 accept_uid: Some(uid.clone()),
                 others: target_holders(txn, registration, uid)?,

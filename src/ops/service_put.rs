@@ -8,7 +8,7 @@ mod scaling;
 
 use super::ask::{owners_of, reading_of};
 use super::error::OpError;
-use super::read::target_holders;
+use super::read::{as_said, target_holders};
 use super::session::Session;
 use crate::actuator::protocol::PartialTarget;
 use crate::domain::id::{
@@ -252,7 +252,7 @@ fn read_target(
             cluster: cluster.clone(),
             runtime: runtime.clone(),
             workload,
-            binding: Some(Binding::said(uid.clone(), version.clone(), session.now())),
+            binding: Some(as_said(uid.clone(), version.clone(), session.now())),
             owners: Owners::default(),
         });
     }

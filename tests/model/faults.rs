@@ -73,8 +73,8 @@ pub(crate) enum Fault {
     /// Nobody sees a hold: at the put, at the start, or after a first attempt.
     HoldlessPut,
     HoldlessStart,
-    /// Nobody asks for a quorum; silence is a yes; a no is one; what was seen long ago holds; it was
-    /// asked about another count; a person's word is one.
+    /// Nobody asks for a quorum; silence is a yes, and so is a no; what was seen long ago holds; it
+    /// was asked about another count; a word is one.
     Quorumless,
     QuorumBySilence,
     QuorumByNo,

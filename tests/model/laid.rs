@@ -5,7 +5,6 @@ use scalectl::domain::id::Replicas;
 use scalectl::domain::scale::command::{AuthorityCommand, Command};
 use scalectl::domain::scale::consent::Consent;
 use scalectl::domain::scale::event::{Event, EventBody};
-
 use scalectl::domain::scale::execution::{Execution, Phase};
 use scalectl::domain::scale::observation::Evidence;
 use scalectl::domain::scale::service::EVIDENCE_AGE_MAX;
@@ -158,9 +157,11 @@ pub(super) fn met(state: &ServiceState) -> Vec<String> {
             (false, _) => "hold: a call after it",
         }));
         let is_less = call.base.replicas.is_some_and(|from: Replicas| execution.desired() < from);
-        met.extend((asks_quorum && is_less).then_some("quorum: a reduction that is proved"));
+        if asks_quorum && is_less {
+            met.push("quorum: a reduction that is proved");
+        }
     }
-    let yes = state.executions.values().filter_map(|execution| execution.approval());
+    let yes = state.executions.values().filter_map(Execution::approval);
     let glasses = head.authorizations.values().map(|open| ("glass", &open.by));
     for (what, by) in yes.map(|approval| ("yes", &approval.by)).chain(glasses) {
         met.push(match (what, by.signed_by.is_some()) {

@@ -261,7 +261,6 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order, wall: 
         }
         Order::Start { host, real, look, proof, .. } => {
             let minted = lease(order.key(), *host, *real);
-            let desired = setup.wishes[usize::from(order.key())].replicas;
             Command::Start(Box::new(StartAttempt {
                 key: id(&key),
                 controller: id(setup.controller(*host)),
@@ -269,7 +268,7 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order, wall: 
                 ttl: DurationMs::from_secs(2 * TICK),
                 found: (!setup.has("blind")).then(|| Ok(reading(*look))),
                 began_after_serial: look.serial,
-                evidence: proof.evidence(*look, desired),
+                evidence: proof.evidence(*look, desired(setup, order.key())),
                 attest_not_drained: *proof == Proof::Word,
                 override_cooldown: false,
                 call: CallPlan {
@@ -303,6 +302,10 @@ pub(super) fn command(setup: &Setup, state: &ServiceState, order: &Order, wall: 
         Order::Handover { to } => handover(state, setup.controller(*to)),
         Order::Person(deed) => deeds::command(setup, state, *deed, at(wall)),
     }
+}
+
+fn desired(setup: &Setup, wish: u8) -> u8 {
+    setup.wishes[usize::from(wish)].replicas
 }
 
 /// Nobody binds a target in between: every look is of what is bound.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use scalectl::domain::scale::policy::PolicyAction;
 
 use super::Pins;
-use super::guarded::{Proof, Sign};
+use super::guarded::{ALL, Proof, Sign};
 use super::setup::{Setup, Wish};
 use crate::rules::support::{Denying, id};
 
@@ -101,7 +101,6 @@ pub(super) fn may(
 }
 
 pub(super) const BASE: Setup = Setup { ticks: 1, mishaps: 0, looks: 1, ..Setup::BASE };
-const ALL: &[Person] = &[Person::Ann, Person::Bob, Person::Mask];
 pub(super) const ASKS: Consent =
     Consent { people: ALL, policies: &["ann:scale_up"], ..Consent::NONE };
 

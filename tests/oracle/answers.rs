@@ -16,8 +16,9 @@ pub(super) const TABLE: &[Row] = &[
     ("put", "*", "same", 0, "="),
     ("put", "*", "", 10, "="),
     // A line that breaks the glass wishes and carries out.
-    // Whoever gave it confirmed a step from another count than runs now.
-    ("smash", "absent", "elsewhere", 10, "="),
+    // Whoever gave it confirmed a step from another count than runs now. What it does not permit at
+    // all is no step of it.
+    ("smash", "absent", "elsewhere !dead !other-count", 10, "="),
     ("smash", "absent", "busy", 11, "="),
     ("smash", "absent", "dead", 12, "="),
     ("smash", "absent", "other-count", 12, "="),

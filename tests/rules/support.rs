@@ -182,17 +182,14 @@ impl World {
     }
 
     pub(crate) fn register(&mut self, expected: Option<u64>) -> Result<Reply, Rejection> {
-        let registration = self.wanted.clone();
-        let binding = Some(self.binding());
-        let (accept_uid, authorization, owners) = (None, None, Owners::default());
         self.act(&Command::RegisterService(Box::new(RegisterService {
-            registration,
-            binding,
+            registration: self.wanted.clone(),
+            binding: Some(self.binding()),
             expected,
-            accept_uid,
+            accept_uid: None,
             others: Others::default(),
-            owners,
-            authorization,
+            owners: Owners::default(),
+            authorization: None,
         })))
     }
 

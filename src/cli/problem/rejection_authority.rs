@@ -52,14 +52,10 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
         Rejection::SignatureRefused { .. } => p
             .hint("sign with a key of the list that is good now and for this use; the list is")
             .run(c.command(&["ledger", "signers", "show"])),
-        Rejection::NotAuthorized { why: Unauthorized::NoSuch, .. }
-        | Rejection::NoSuchAuthorization { .. } => p
-            .hint("the authorizations that are open are listed by")
-            .run(c.command(&["break-glass", "list"])),
-        Rejection::NotAuthorized { authorization_id, .. } => {
-            let hint = "all of it is shown by the first, and what else is open by the second";
-            story(p.hint(hint), c, authorization_id).run(c.command(&["break-glass", "list"]))
+        Rejection::NotAuthorized { why, authorization_id, .. } => {
+            not_authorized(p, c, Some(authorization_id).filter(|_| *why != Unauthorized::NoSuch))
         }
+        Rejection::NoSuchAuthorization { .. } => not_authorized(p, c, None),
         Rejection::Reviewed { authorization_id, .. } => {
             story(p.hint("its story is over; all of it is shown by"), c, authorization_id)
         }
@@ -226,6 +222,18 @@ fn still_owned(
 
 fn story(p: Problem, c: &ProblemContext, id: &AuthorizationId) -> Problem {
     p.run(c.command(&["break-glass", "show", id.as_str()]))
+}
+
+/// One that is known has its own story; the open ones are a way in either case.
+fn not_authorized(p: Problem, c: &ProblemContext, known: Option<&AuthorizationId>) -> Problem {
+    let p = match known {
+        Some(id) => {
+            let hint = "all of it is shown by the first, and what else is open by the second";
+            story(p.hint(hint), c, id)
+        }
+        None => p.hint("the authorizations that are open are listed by"),
+    };
+    p.run(c.command(&["break-glass", "list"]))
 }
 
 fn revoke(id: &AuthorizationId) -> [&str; 5] {

@@ -251,21 +251,6 @@ pub struct Binding {
     pub outdated: Outdated,
 }
 
-impl Binding {
-    /// What a person says of a target that nobody reads.
-    pub const fn said(uid: TargetUid, version: TargetResourceVersion, at: Timestamp) -> Self {
-        Self {
-            target_uid: uid,
-            target_resource_version: version,
-            generation: None,
-            replicas: None,
-            ready_replicas: None,
-            read_at: at,
-            outdated: Outdated { version: false, count: false },
-        }
-    }
-}
-
 /// What of a target a call of ours may have changed since it was read: nobody may be held to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
