@@ -7,9 +7,9 @@
 //! understand them differently.
 
 mod named;
+mod sorted;
 
 use std::fmt;
-use std::io;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserializer, Serialize};
@@ -178,45 +178,12 @@ impl<'de> Visitor<'de> for Strict {
 
 /// The canonical JSON of a value, as ASCII text.
 pub fn canonical_json<T: Serialize>(value: &T) -> String {
-    let mut value = serde_json::to_value(value).expect("BUG: a domain type that is not JSON");
-    // UTF-8 byte order is code-point order.
-    value.sort_all_objects();
-    let mut out = Vec::with_capacity(256);
-    let mut writer = serde_json::Serializer::with_formatter(&mut out, AsciiFormatter);
-    value.serialize(&mut writer).expect("BUG: writing to memory failed");
-    String::from_utf8(out).expect("BUG: ASCII is UTF-8")
+    String::from_utf8(sorted::text(value)).expect("BUG: ASCII is UTF-8")
 }
 
 /// The SHA-256 of the canonical JSON of a value.
 pub fn canonical_digest<T: Serialize>(value: &T) -> Digest {
-    Digest::of(canonical_json(value).as_bytes())
-}
-
-struct AsciiFormatter;
-
-impl serde_json::ser::Formatter for AsciiFormatter {
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-            return writer.write_all(fragment.as_bytes());
-        }
-        let mut units = [0; 2];
-        let mut plain_from = 0;
-        for (at, character) in fragment.char_indices() {
-            if matches!(character, ' '..='~') {
-                continue;
-            }
-            writer.write_all(&fragment.as_bytes()[plain_from..at])?;
-            for unit in character.encode_utf16(&mut units) {
-                write!(writer, "\\u{unit:04x}")?;
-            }
-            plain_from = at + character.len_utf8();
-        }
-        writer.write_all(&fragment.as_bytes()[plain_from..])
-    }
+    Digest::of(&sorted::text(value))
 }
 
 #[cfg(test)]

@@ -31,14 +31,19 @@ pub struct InvalidIdentifier {
 
 fn parse_identifier(kind: &'static str, text: &str) -> Result<String, InvalidIdentifier> {
     let stripped = text.trim();
-    let mut bytes = stripped.bytes();
-    let head_ok = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric());
-    let tail_ok = bytes.all(|b| b.is_ascii_alphanumeric() || b"._:/-".contains(&b));
-    if head_ok && tail_ok && stripped.len() <= IDENTIFIER_BYTES_MAX {
+    if is_identifier(stripped) {
         Ok(stripped.to_owned())
     } else {
         Err(InvalidIdentifier { kind, text: text.chars().take(80).collect() })
     }
+}
+
+fn is_identifier(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let head_ok = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric());
+    let is_of_one =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-');
+    head_ok && bytes.all(is_of_one) && text.len() <= IDENTIFIER_BYTES_MAX
 }
 
 /// `prefix:value` where that is an identifier, else `prefix:` + the first 32 hex digits of the
@@ -53,7 +58,7 @@ macro_rules! identifiers {
     ($($(#[$doc:meta])* $name:ident = $kind:literal;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[serde(try_from = "String")]
         pub struct $name(String);
 
         impl $name {
@@ -78,7 +83,7 @@ macro_rules! identifiers {
         impl TryFrom<String> for $name {
             type Error = InvalidIdentifier;
             fn try_from(text: String) -> Result<Self, InvalidIdentifier> {
-                text.parse()
+                if is_identifier(&text) { Ok(Self(text)) } else { text.parse() }
             }
         }
 

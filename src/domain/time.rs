@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// An instant on the wall clock in UTC, in microseconds since 1970-01-01, from the year 1 to
 /// the end of 9999. As text: RFC 3339 with `Z`, and six fraction digits or none (seed 000).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Timestamp(i64);
 
 /// Why a text is not an instant.
@@ -66,6 +66,13 @@ impl Timestamp {
     pub fn since(self, earlier: Self) -> DurationMs {
         let micros = self.0.saturating_sub(earlier.0).max(0);
         DurationMs(u64::try_from(micros / 1000).unwrap_or(0))
+    }
+}
+
+/// Written where it goes: every event and every document holds several.
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -32,7 +32,7 @@ pub enum SchemaVersion {
 
 /// Why somebody wants something: 1 to 512 characters, control characters kept, U+0000 refused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Reason(String);
 
 /// A reason that is empty, too long or has U+0000 in it.
@@ -371,12 +371,16 @@ pub fn minted_intent_id(
     desired: Replicas,
     expected_revision: u64,
 ) -> IntentId {
-    let identity = canonical_json(&serde_json::json!({
-        "service": service,
-        "controller_mode": mode,
-        "desired_replicas": desired,
-        "expected_revision": expected_revision,
-    }));
+    #[derive(Serialize)]
+    struct Identity<'i> {
+        service: &'i ServiceName,
+        controller_mode: ControllerMode,
+        desired_replicas: Replicas,
+        expected_revision: u64,
+    }
+    let identity =
+        Identity { service, controller_mode: mode, desired_replicas: desired, expected_revision };
+    let identity = canonical_json(&identity);
     let minted = format!("scale-intent:{}", &sha256_hex(identity.as_bytes())[..32]);
     minted.parse().expect("BUG: a minted id is an identifier")
 }

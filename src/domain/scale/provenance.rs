@@ -9,7 +9,7 @@ pub const CLAIM_CHARS_MAX: usize = 256;
 
 /// The name that somebody gives for themselves. It is a claim: nothing proves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Claim(String);
 
 /// A claim that is empty, too long or has U+0000 in it.

@@ -16,7 +16,7 @@ pub const DETAIL_CHARS_MAX: usize = 512;
 
 /// Text for people beside a result: at most 512 characters, no U+0000.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Detail(String);
 
 /// A detail that is too long or has U+0000 in it.
