@@ -10,6 +10,7 @@ use super::error::LedgerError;
 use super::read::{ReadTxn, Versioned};
 use super::sql::{Bound, Value};
 use super::statements as sql;
+use super::stream::Stream;
 use crate::domain::id::{ActuatorName, ExecutionKey, IntentId, IntentRevision, ServiceName};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceHead;
@@ -72,7 +73,18 @@ impl ReadTxn<'_> {
         self.engine().look_ahead(&ahead)
     }
 
-    /// The same with the stored versions; version 0 is a service that is not there yet.
+    /// Tells which services and which keys will be looked for.
+    pub fn look_ahead_of<'a>(
+        &self,
+        services: impl Iterator<Item = &'a ServiceName>,
+        keys: impl Iterator<Item = &'a ExecutionKey>,
+    ) -> Result<(), LedgerError> {
+        let services = services.map(|it| Bound::new(sql::READ_SERVICE, [Value::Text(it.as_str())]));
+        let keys = keys.map(|it| Bound::new(sql::READ_EXECUTION, [Value::Text(it.as_str())]));
+        self.engine().look_ahead(&services.chain(keys).collect::<Vec<_>>())
+    }
+
+    /// A state with the stored versions; version 0 is a service that is not there yet.
     pub(super) fn load(
         &self,
         service: &ServiceName,
@@ -85,12 +97,8 @@ impl ReadTxn<'_> {
         let current = head.value.current.as_ref().map(|current| &current.execution_key);
         for key in current.into_iter().chain(keys) {
             if found.iter().all(|known| known.value.key() != key) {
-                let named = self.find_executions(
-                    sql::READ_EXECUTION,
-                    &[Value::Text(key.as_str())],
-                    Some(1),
-                )?;
-                found.extend(named.into_iter().filter(|it| it.value.intent.service == *service));
+                let named = self.find_versioned(key)?;
+                found.extend(named.filter(|it| it.value.intent.service == *service));
             }
         }
         Ok((head, found))
@@ -105,6 +113,11 @@ impl ReadTxn<'_> {
             Ok(ControlFlow::Break(()))
         })?;
         Ok(head)
+    }
+
+    /// Whether anybody has registered a service: who is registered once is so for ever.
+    pub fn is_registered(&self, service: &ServiceName) -> Result<bool, LedgerError> {
+        Ok(self.stream_head(&Stream::Service(service.clone()))?.is_some())
     }
 
     /// A service without its executions. An unknown one is the empty head.

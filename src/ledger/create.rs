@@ -80,7 +80,7 @@ impl Ledger {
         let engine = postgres::PostgresEngine::create(address, options.open, &reach.locks())?;
         let mut ledger = Self::new(Box::new(engine), options, "postgres", address.shown().into());
         let command_id = options.command_id.clone();
-        let read = ReadTxn { ledger: &mut ledger, open: true };
+        let read = ReadTxn::begun(&mut ledger);
         let mut txn = WriteTxn::new(read, command_id, reach);
         let at = txn.now().unwrap_or(at);
         let by = Provenance { db_role: txn.engine().role(), ..by.clone() };
@@ -101,7 +101,7 @@ impl Ledger {
             path,
             schema_version: sqlite::schema_version(),
         };
-        Self { engine, identity, poisoned_by: None, patience: None }
+        Self::of(engine, identity)
     }
 }
 

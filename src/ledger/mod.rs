@@ -30,6 +30,7 @@ mod columns;
 mod create;
 mod error;
 pub mod life;
+mod once;
 mod postgres;
 mod reach;
 mod read;
@@ -127,6 +128,8 @@ pub struct Ledger {
     identity: LedgerIdentity,
     poisoned_by: Option<CommandId>,
     patience: Option<Patience>,
+    /// What is kept of the services that were written; none where nobody asked for it.
+    kept: Option<write::Kept>,
 }
 
 impl Ledger {
@@ -145,7 +148,11 @@ impl Ledger {
             }
         };
         let identity = read_identity(engine.as_ref(), name, &path, schema_version)?;
-        Ok(Self { engine, identity, poisoned_by: None, patience: None })
+        Ok(Self::of(engine, identity))
+    }
+
+    fn of(engine: Box<dyn Engine>, identity: LedgerIdentity) -> Self {
+        Self { engine, identity, poisoned_by: None, patience: None, kept: None }
     }
 
     /// What the clock of the database said when it was last asked; none where the clock of this
@@ -178,7 +185,7 @@ impl Ledger {
     /// Begins to read one snapshot.
     pub fn read(&mut self) -> Result<ReadTxn<'_>, LedgerError> {
         self.engine.begin_read()?;
-        Ok(ReadTxn { ledger: self, open: true })
+        Ok(ReadTxn::begun(self))
     }
 
     /// Begins to write to the chains of `reach`, alone. `command_id` is random, one per run of a
@@ -205,7 +212,7 @@ impl Ledger {
         let services = reach.named_services();
         self.begin_write(&reach.locks(), &ahead::of_write(&services, keys))?;
         drop(services);
-        let txn = WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach);
+        let txn = WriteTxn::new(ReadTxn::begun(self), command_id, reach);
         txn.check_writable()?;
         Ok(txn)
     }
@@ -217,7 +224,7 @@ impl Ledger {
         reach: Reach,
     ) -> Result<WriteTxn<'_>, LedgerError> {
         self.begin_write(&reach.locks(), &[])?;
-        Ok(WriteTxn::new(ReadTxn { ledger: self, open: true }, command_id, reach))
+        Ok(WriteTxn::new(ReadTxn::begun(self), command_id, reach))
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::columns::{EventRow, ExecutionRow, StoredEvent, column, json, nonsense, number, parsed};
 use super::error::LedgerError;
+use super::once::Once;
 use super::sql::{Engine, Statement, Value};
 use super::statements as sql;
 use super::stream::{Head, Stream};
@@ -65,12 +66,20 @@ pub struct ExecutionFilter {
 pub struct ReadTxn<'a> {
     pub(super) ledger: &'a mut Ledger,
     pub(super) open: bool,
+    pub(super) once: Once,
 }
 
 /// An execution with the version under which it is stored.
 pub(super) struct Versioned<T> {
     pub(super) version: i64,
     pub(super) value: T,
+}
+
+impl<'a> ReadTxn<'a> {
+    /// A transaction that has begun.
+    pub(super) fn begun(ledger: &'a mut Ledger) -> Self {
+        Self { ledger, open: true, once: Once::default() }
+    }
 }
 
 impl ReadTxn<'_> {
@@ -146,13 +155,6 @@ impl ReadTxn<'_> {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(names)
-    }
-
-    /// One execution, whatever its service.
-    pub fn find_execution(&self, key: &ExecutionKey) -> Result<Option<Execution>, LedgerError> {
-        let values = [Value::Text(key.as_str())];
-        let found = self.find_executions(sql::READ_EXECUTION, &values, Some(1))?;
-        Ok(found.into_iter().next().map(|found| found.value))
     }
 
     /// The executions that are wanted, the newest first.
@@ -251,19 +253,6 @@ impl ReadTxn<'_> {
     /// The policy that holds.
     pub fn policy(&self) -> Result<Option<StoredPolicy>, LedgerError> {
         self.find_document("policy", "current")
-    }
-
-    /// The number of the policy that holds: another one after every change. Cheap: the policy
-    /// itself, which is long, is not read.
-    pub fn policy_version(&self) -> Result<Option<u64>, LedgerError> {
-        let mut version = None;
-        let values = [Value::Text("policy"), Value::Text("current")];
-        self.engine().each(sql::READ_DOCUMENT, &values, &mut |row| {
-            let place = || "the version of the policy".to_owned();
-            version = Some(number(self.path(), place, row.int(0)?)?);
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(version)
     }
 
     /// Every policy that ever held, the oldest first.

@@ -160,6 +160,13 @@ pub(super) trait Engine: Send {
     fn answer_within(&self, _left: Option<Duration>) {}
     /// Tells which ledger was found, so that after a lost connection no other is taken for it.
     fn knows(&self, _ledger_id: &str, _incarnation: i64) {}
+    /// Tells that this connection writes again and again, and that its log may grow longer for it.
+    fn writes_often(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+    /// Moves what was written to where it is found without a log, as far as nobody else is in: for
+    /// whoever has written much and writes no more.
+    fn empty_log(&self) {}
     /// Whether this is a backup, which takes no writes.
     fn is_backup(&self) -> bool {
         false

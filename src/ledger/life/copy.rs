@@ -135,8 +135,7 @@ impl Move {
         let is_ours = incarnation == ours.incarnation;
         let identity = LedgerIdentity { engine: "postgres", path, incarnation, ..ours };
         let path = identity.path.clone();
-        let mut target =
-            Ledger { engine: Box::new(engine), identity, poisoned_by: None, patience: None };
+        let mut target = Ledger::of(Box::new(engine), identity);
         if is_named && !is_ours {
             return arrived(source, &mut target)?.ok_or_else(|| other(&path));
         }

@@ -82,7 +82,7 @@ impl Ledger {
 
     fn of_file(engine: sqlite::SqliteEngine, identity: LedgerIdentity, path: &Path) -> Self {
         let identity = LedgerIdentity { engine: "sqlite", path: path.to_owned(), ..identity };
-        Self { engine: Box::new(engine), identity, poisoned_by: None, patience: None }
+        Self::of(Box::new(engine), identity)
     }
 }
 

@@ -232,9 +232,12 @@ impl Engine for PostgresEngine {
         if new.len() < 2 {
             return Ok(());
         }
-        let answers =
-            self.server.ask("read", async |client| Ok(ahead::ask_all(client, &new).await));
-        self.keep(&new, answers?)
+        for some in new.chunks(AT_ONCE_MAX) {
+            let answers =
+                self.server.ask("read", async |client| Ok(ahead::ask_all(client, some).await));
+            self.keep(some, answers?)?;
+        }
+        Ok(())
     }
 
     fn while_asked(&self, ask: WhileAsked) {

@@ -1,5 +1,6 @@
 //! Opening a database that is a ledger of ours, and refusing every other.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use super::{Origin, SqliteEngine, place};
+use super::{LOG_FRAMES_MAX, Origin, SqliteEngine, place};
 use crate::crash::{self, CrashPoint};
 use crate::domain::time::DurationMs;
 use crate::ledger::LOCK_TIMEOUT_MAX;
@@ -107,7 +108,8 @@ pub(super) fn connect(path: &Path, lock_timeout: DurationMs) -> Result<SqliteEng
     }
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     connection.execute_batch(SETTINGS).map_err(failed)?;
-    Ok(SqliteEngine { connection, origin, is_backup: false })
+    let log_frames_max = Cell::new(LOG_FRAMES_MAX);
+    Ok(SqliteEngine { connection, origin, is_backup: false, log_frames_max })
 }
 
 /// What a connection is told. The limit is in bytes: a log that grew under load shrinks to it.

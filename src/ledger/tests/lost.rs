@@ -55,7 +55,7 @@ fn lose(
     let world = World::new();
     let Ledger { engine, identity, .. } = world.open();
     let engine = Box::new(LostCommit { engine, is_kept });
-    let mut ledger = Ledger { engine, identity, poisoned_by: None, patience: None };
+    let mut ledger = Ledger::of(engine, identity);
     let (web, api) = (id("web"), id("api"));
     let mut txn = ledger.write(id("command-1"), Reach::services([&web, &api])).expect("begun");
     work(&mut txn);

@@ -2,6 +2,7 @@
 
 mod damage;
 mod files;
+mod kept;
 mod lost;
 mod plans;
 mod support;

@@ -360,12 +360,7 @@ impl Engine for LyingCommit {
 fn an_error_from_commit_is_unknown_and_ends_all_writing() {
     let world = World::new();
     let Ledger { engine, identity, .. } = world.open();
-    let mut ledger = Ledger {
-        engine: Box::new(LyingCommit(engine)),
-        identity,
-        poisoned_by: None,
-        patience: None,
-    };
+    let mut ledger = Ledger::of(Box::new(LyingCommit(engine)), identity);
     let error = append(&mut ledger, "web", &[registered("web")]).expect_err("unknown");
     assert_eq!((error.code(), error.class()), ("commit_unknown", ErrorClass::Unknown));
     assert!(error.to_string().contains("command-1"), "{error}");

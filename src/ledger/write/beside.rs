@@ -71,6 +71,7 @@ impl WriteTxn<'_> {
         json: &str,
     ) -> Result<(), LedgerError> {
         let values = [Value::Text(kind), Value::Text(name), Value::Int(version), Value::Text(json)];
+        self.read.policy_is_another();
         if self.engine().exec(sql::PUT_DOCUMENT, &values)? == 1 {
             return Ok(());
         }

@@ -50,6 +50,7 @@ impl WriteTxn<'_> {
             return Err(LedgerError::CommitUnknown { command_id, path, problem, was_moved });
         }
         self.read.open = false;
+        self.keep_committed();
         crash::hit(CrashPoint::AfterCommit);
         let identity = self.identity();
         let (ledger_id, incarnation) = (identity.ledger_id.clone(), identity.incarnation);

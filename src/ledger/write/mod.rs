@@ -6,6 +6,7 @@
 mod beside;
 mod commit;
 mod copied;
+mod kept;
 mod part;
 mod rows;
 
@@ -24,6 +25,7 @@ use crate::ledger::read::ReadTxn;
 use crate::ledger::stream::{Chainer, Stream};
 
 pub(in crate::ledger) use copied::Copied;
+pub(in crate::ledger) use kept::Kept;
 use rows::Entry;
 
 /// The proof that a write is durable. Only a commit makes one.
@@ -62,6 +64,8 @@ pub struct WriteTxn<'a> {
     /// The newest event that this transaction has put on each chain, for the next one and to look
     /// for after a lost COMMIT.
     tails: BTreeMap<Stream, Tail>,
+    /// The newest events of chains as this process has left them, where nobody has added to these.
+    known_tails: BTreeMap<Stream, Tail>,
     /// What of `tails` the part under way has replaced.
     displaced: Vec<(Stream, Option<Tail>)>,
     chainer: Chainer,
@@ -73,6 +77,10 @@ pub struct WriteTxn<'a> {
 struct Loaded {
     version: i64,
     executions: BTreeMap<ExecutionKey, Stored>,
+    /// What an append has left, until somebody takes it; see `kept.rs`.
+    state: Option<ServiceState>,
+    /// The newest event of its chain, where it is known.
+    tail: Option<Tail>,
 }
 
 struct Stored {
@@ -102,6 +110,7 @@ impl<'a> WriteTxn<'a> {
             reach,
             loaded: BTreeMap::new(),
             tails: BTreeMap::new(),
+            known_tails: BTreeMap::new(),
             displaced: Vec::new(),
             chainer: Chainer::default(),
             failed: false,
@@ -138,10 +147,15 @@ impl<'a> WriteTxn<'a> {
     ) -> Result<ServiceState, LedgerError> {
         assert!(self.reaches(service), "BUG: {service} is read for a decision without its lock");
         // An error while reading may have ended the transaction, too.
+        let kept = self.kept_state(service, keys);
+        if let Some(state) = self.guard(kept)? {
+            return Ok(state);
+        }
         let loaded = self.read.load(service, keys);
         let (head, executions) = self.guard(loaded)?;
         let loaded = self.loaded.entry(service.clone()).or_default();
         loaded.version = head.version;
+        loaded.state = None;
         let mut state = ServiceState { head: head.value, executions: BTreeMap::new() };
         for found in executions {
             let key = found.value.key().clone();
@@ -171,7 +185,7 @@ impl<'a> WriteTxn<'a> {
     }
 
     fn tail(&self, stream: &Stream) -> Result<Tail, LedgerError> {
-        if let Some(tail) = self.tails.get(stream) {
+        if let Some(tail) = self.tails.get(stream).or_else(|| self.known_tails.get(stream)) {
             return Ok(*tail);
         }
         let head = self.stream_head(stream)?;

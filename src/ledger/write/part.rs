@@ -1,9 +1,10 @@
-//! A part of a write that may fail alone.
+//! A part of a write that may fail alone, and a run that may not.
 
 use super::WriteTxn;
 use crate::domain::id::CommandId;
 use crate::ledger::error::LedgerError;
 use crate::ledger::statements as sql;
+use crate::ledger::stream::Stream;
 
 impl WriteTxn<'_> {
     /// Does a part of the write that may fail alone, and whose events are those of a run of its
@@ -35,11 +36,28 @@ impl WriteTxn<'_> {
         done
     }
 
+    /// Does one run of several that are written together. Costs less than a part, and is no part:
+    /// an error after something was written fails the whole write ([`Self::has_failed`]).
+    pub fn run<T, E: From<LedgerError>>(
+        &mut self,
+        command_id: CommandId,
+        work: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.displaced.clear();
+        let whole = std::mem::replace(&mut self.command_id, command_id);
+        let done = work(self);
+        self.command_id = whole;
+        self.failed |= done.is_err() && !self.displaced.is_empty();
+        done
+    }
+
     fn undo_part(&mut self) -> Result<(), LedgerError> {
         self.engine().exec(sql::ROLLBACK_TO_SAVEPOINT, &[])?;
-        self.loaded.clear();
         // What was written before the part is still a part of the COMMIT.
         while let Some((stream, before)) = self.displaced.pop() {
+            if let Stream::Service(service) = &stream {
+                self.loaded.remove(service);
+            }
             match before {
                 Some(tail) => self.tails.insert(stream, tail),
                 None => self.tails.remove(&stream),

@@ -162,7 +162,11 @@ impl WriteTxn<'_> {
             Touched { execution, json: document(execution), first, version }
         });
         let touched: Vec<Touched<'_>> = touched.collect();
+        self.read.are_there(touched.iter().map(|row| row.execution.key()));
         self.write_rows(service, &links, &state, &touched)?;
+        if let Some(Link { sequence, hash, .. }) = links.last() {
+            self.keep(service, &state, Tail { sequence: *sequence, hash: *hash });
+        }
         Ok(state)
     }
 
