@@ -9,7 +9,7 @@ use super::session::Session;
 use crate::domain::gateway::{Holds, ScaleConflict, WRITER, service_name};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::provenance::Claim;
-use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::scale::state::ServiceHead;
 use crate::ledger::ReadTxn;
 
 impl From<ScaleConflict> for OpError {
@@ -29,8 +29,8 @@ impl Session {
     pub fn gateway_holds(&mut self, raw: &str) -> Result<Holds, OpError> {
         let service = service_name(raw);
         let read = self.ledger.read()?;
-        let state = read.service_state(&service, &[])?;
-        holds(&read, &service, &state.head)
+        let head = read.service_head(&service)?;
+        holds(&read, &service, &head)
     }
 }
 
@@ -47,9 +47,4 @@ pub(super) fn holds(
         None => read.accepted_ever(service)?,
     };
     Ok(Holds { replicas: head.gateway_replicas(), revision })
-}
-
-/// Whether somebody has to register the service first.
-pub(super) fn is_unknown(state: &ServiceState) -> bool {
-    state.head.registration.is_none()
 }

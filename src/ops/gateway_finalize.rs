@@ -27,7 +27,7 @@ pub fn gateway_finalize(
         let read = session.ledger.read()?;
         let known = read.find_execution(&key)?;
         let named = service_name(&asked.request.service);
-        let holds = holds(&read, &named, &read.service_state(&named, &[])?.head)?;
+        let holds = holds(&read, &named, &read.service_head(&named)?)?;
         let stored = known.as_ref().and_then(|it| it.receipt.as_deref());
         finalized(stored, asked, holds)?;
         // Equal operations are of one service.

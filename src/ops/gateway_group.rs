@@ -13,7 +13,7 @@ use crate::domain::gateway::{ScaleAnswer, ScaleOperation};
 use crate::domain::id::{CommandId, ExecutionKey, ServiceName};
 use crate::domain::registry::RefusalEvent;
 use crate::domain::scale::decide::Reply;
-use crate::ledger::{LedgerError, Reach};
+use crate::ledger::{LedgerError, Reach, WriteTxn};
 
 /// An operation that was not accepted when somebody looked.
 pub struct GatewayOrder {
@@ -45,14 +45,9 @@ pub fn gateway_group(
     pool: &mut Option<Pool>,
 ) -> Vec<Result<GatewayDone, OpError>> {
     session.act_as_gateway();
-    if let Some(pool) = pool {
-        pool.begin();
-    }
-    let done = session.accept_all(orders, pool);
-    if done.is_err()
-        && let Some(pool) = pool
-    {
-        pool.forget();
+    let mut done = session.accept_all(orders, Each::Together, pool);
+    if matches!(done, Err(Failed::Torn)) {
+        done = session.accept_all(orders, Each::Alone, pool);
     }
     let (outcomes, refusals) = match done {
         Ok(done) => done,
@@ -63,18 +58,38 @@ pub fn gateway_group(
         Err(Failed::Of(ids, error)) => {
             return ids.iter().map(|id| Err(error.of_run(id).into())).collect();
         }
+        Err(Failed::Torn) => {
+            let what = "an operation that fails alone has failed the others, too".to_owned();
+            return failed_alike(orders.len(), &OpError::Internal { what });
+        }
     };
     session.keep_refusals(&refusals);
     session.notices.clear();
     outcomes
 }
 
+fn failed_alike<T>(count: usize, error: &OpError) -> Vec<Result<T, OpError>> {
+    let what = error.to_string();
+    (0..count).map(|_| Err(OpError::Internal { what: what.clone() })).collect()
+}
+
 type Accepted = (Vec<Result<GatewayDone, OpError>>, Vec<Box<RefusalEvent>>);
 
 /// What has failed as a whole: before the COMMIT, or in it, with the run of each operation.
 enum Failed {
+    /// One has failed after it had written something. Nothing of the whole is recorded.
+    Torn,
     Whole(LedgerError),
     Of(Vec<CommandId>, LedgerError),
+}
+
+/// Whether an operation may fail when it has written something, and leave the rest as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Each {
+    /// It may not. Hardly any does: a refusal is known before anything is written.
+    Together,
+    /// It may, and every operation pays for it.
+    Alone,
 }
 
 impl From<LedgerError> for Failed {
@@ -87,20 +102,33 @@ impl Session {
     fn accept_all(
         &mut self,
         orders: &[GatewayOrder],
+        each: Each,
+        pool: &mut Option<Pool>,
+    ) -> Result<Accepted, Failed> {
+        if let Some(pool) = pool {
+            pool.begin();
+        }
+        let done = self.accept_each(orders, each, pool);
+        if let (Err(_), Some(pool)) = (&done, pool) {
+            pool.forget();
+        }
+        done
+    }
+
+    fn accept_each(
+        &mut self,
+        orders: &[GatewayOrder],
+        each: Each,
         pool: &mut Option<Pool>,
     ) -> Result<Accepted, Failed> {
         let (mut outcomes, mut refusals) = (Vec::with_capacity(orders.len()), Vec::new());
-        let ids: Result<Vec<CommandId>, OpError> =
-            orders.iter().map(|_| Self::command_id()).collect();
+        let ids: Result<Vec<_>, OpError> = orders.iter().map(|_| Self::command_id()).collect();
         let ids = match ids {
             Ok(ids) if !ids.is_empty() => ids,
             Ok(_) => return Ok((outcomes, refusals)),
-            Err(error) => {
-                let text = error.to_string();
-                let each = orders.iter().map(|_| Err(OpError::Internal { what: text.clone() }));
-                return Ok((each.collect(), refusals));
-            }
+            Err(error) => return Ok((failed_alike(orders.len(), &error), refusals)),
         };
+        self.ledger.writes_often()?;
         // Only to parse it before the lock: whoever asks it is told what is wrong with it.
         let _ = self.load_policy();
         let asked: Vec<Asked<'_>> = orders.iter().map(|it| Asked::of(&it.operation)).collect();
@@ -117,26 +145,35 @@ impl Session {
         let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
         let mut is_written = false;
         for (asked, id) in asked.iter().zip(&ids) {
-            let part = txn.part(id.clone(), |txn| {
+            let accept = |txn: &mut WriteTxn<'_>| {
                 let done = asked.accept_in(txn, &mut with, may_register, pool)?;
                 is_written |= !done.events.is_empty();
                 Ok(asked.done(&done)?)
-            });
-            outcomes.push(match part {
-                Ok(done) => Ok(done),
-                Err(Undecided::Failed(OpError::Ledger(error)))
-                    if error.is_of_all() || txn.has_failed() =>
-                {
-                    return Err(error.into());
+            };
+            // Who is registered first may still be refused.
+            let is_alone =
+                each == Each::Alone || may_register && !txn.is_registered(&asked.service)?;
+            let done =
+                if is_alone { txn.part(id.clone(), accept) } else { txn.run(id.clone(), accept) };
+            match &done {
+                Err(Undecided::Failed(OpError::Ledger(error))) if error.is_of_all() => {
+                    return Err(error.clone().into());
                 }
-                Err(Undecided::Failed(error)) => Err(error),
-                Err(Undecided::Refused(mut refused)) => {
+                Err(_) if txn.has_failed() => return Err(Failed::Torn),
+                Ok(_) | Err(_) => {}
+            }
+            outcomes.push(done.map_err(|why| match why {
+                Undecided::Failed(error) => error,
+                Undecided::Refused(mut refused) => {
                     refusals.extend(refused.kept.take());
-                    Err(refused.into_error())
+                    refused.into_error()
                 }
-            });
+            }));
         }
         if is_written {
+            if let Some(pool) = pool {
+                pool.written(&txn)?;
+            }
             let _committed = txn.commit().map_err(|error| Failed::Of(ids, error))?;
             self.note_recorded();
         } else {

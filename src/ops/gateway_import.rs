@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use super::administer::may_administer_in;
 use super::error::OpError;
-use super::gateway::is_unknown;
-use super::read::TargetHolders;
+use super::gateway::asked::registers;
 use super::session::Session;
 use super::transition::{Decided, Deciding, decide_in};
 use crate::domain::canonical::read_document_of_others;
 use crate::domain::digest::Digest;
-use crate::domain::gateway::{self, Journal, Journaled, Receipt, service_name};
+use crate::domain::gateway::{Journal, Journaled, Receipt, service_name};
 use crate::domain::id::ServiceName;
-use crate::domain::scale::command::{Command, GatewayCommand, ImportService, RegisterService};
+use crate::domain::scale::command::{Command, GatewayCommand, ImportService};
 use crate::domain::scale::decide::Reply;
-use crate::domain::scale::owners::Owners;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::Reach;
@@ -77,21 +75,10 @@ pub fn gateway_import(session: &mut Session, bytes: &[u8]) -> Result<GatewayImpo
         let subject = "the gateway's journal";
         let decision = may_administer_in(txn, &mut with, PolicyAction::Administer, subject, None)?;
         let mut whole = nothing();
-        // What is registered below has its own name for its object: no two of them are one.
-        let holders = TargetHolders::of(txn)?;
         for (service, (raw, journaled)) in named {
-            if is_unknown(&txn.service_state(&service, &[])?) {
+            if !txn.is_registered(&service)? {
                 let done = decide_in(txn, &mut with, &service, &[], |_, _| {
-                    let registration = gateway::registration(&service, &raw);
-                    let binding = gateway::binding(&service, now);
-                    Ok(Command::RegisterService(Box::new(RegisterService {
-                        target_holder: holders.other(&registration, &binding.target_uid),
-                        registration,
-                        binding: Some(binding),
-                        expected: Some(0),
-                        authorization: None,
-                        owners: Owners::default(),
-                    })))
+                    Ok(registers(&service, &raw, now))
                 })?;
                 whole.events.extend(done.events);
             }
@@ -104,6 +91,9 @@ pub fn gateway_import(session: &mut Session, bytes: &[u8]) -> Result<GatewayImpo
         }
         Ok(whole)
     })?;
+    if done.committed.is_some() {
+        session.ledger.has_written_much();
+    }
     Ok(GatewayImported { services: told, changed: done.committed.is_some() })
 }
 

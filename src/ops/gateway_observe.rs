@@ -10,7 +10,7 @@ use crate::domain::id::ServiceName;
 pub fn gateway_observe(session: &mut Session, raw: &str) -> Result<ScaleObservation, OpError> {
     let service: ServiceName = service_name(raw);
     let read = session.ledger.read()?;
-    let head = read.service_state(&service, &[])?.head;
+    let head = read.service_head(&service)?;
     let holds = holds(&read, &service, &head)?;
     head.gateway_observation(holds.revision).ok_or_else(|| {
         let text = format!("the service holds {}, which the contract cannot say", holds.replicas);

@@ -1,8 +1,6 @@
 //! Reading the target of a key and recording what it says, and whose target it is. The shared step
 //! of `observe`, `replay` and `scale`, and of whoever registers a target.
 
-use std::collections::BTreeMap;
-
 use super::ask::{Asker, reading_of};
 use super::error::OpError;
 use super::report::Report;
@@ -123,41 +121,17 @@ pub(crate) fn target_holder(
     registration: &Registration,
     uid: &TargetUid,
 ) -> Result<Option<ServiceName>, OpError> {
-    Ok(TargetHolders::of(read)?.other(registration, uid))
-}
-
-/// Which object is the target of which service: for whoever asks about many.
-pub(crate) struct TargetHolders(Vec<(ServiceName, ServiceHead)>, BTreeMap<TargetUid, Vec<usize>>);
-
-impl TargetHolders {
-    /// As a transaction sees them.
-    pub(crate) fn of(read: &ReadTxn<'_>) -> Result<Self, OpError> {
-        let heads = read.service_heads()?;
-        let mut by_uid: BTreeMap<TargetUid, Vec<usize>> = BTreeMap::new();
-        for (at, (_, head)) in heads.iter().enumerate() {
-            if let Some(binding) = &head.binding {
-                by_uid.entry(binding.target_uid.clone()).or_default().push(at);
-            }
-        }
-        Ok(Self(heads, by_uid))
-    }
-
-    /// The other service that has such an object for its target.
-    pub(crate) fn other(
-        &self,
-        registration: &Registration,
-        uid: &TargetUid,
-    ) -> Option<ServiceName> {
-        let of_uid = self.1.get(uid).into_iter().flatten().map(|at| &self.0[*at]);
-        let is_same = |head: &ServiceHead| {
-            head.registration.as_ref().is_some_and(|other| {
+    let is_same = |head: &ServiceHead| {
+        let has_uid = head.binding.as_ref().is_some_and(|bound| bound.target_uid == *uid);
+        has_uid
+            && head.registration.as_ref().is_some_and(|other| {
                 other.cluster_id == registration.cluster_id
                     && other.runtime_id == registration.runtime_id
             })
-        };
-        let mut others = of_uid.filter(|(name, _)| *name != registration.service);
-        others.find(|(_, head)| is_same(head)).map(|(name, _)| name.clone())
-    }
+    };
+    let mut others =
+        read.service_heads()?.into_iter().filter(|(name, _)| *name != registration.service);
+    Ok(others.find(|(_, head)| is_same(head)).map(|(name, _)| name))
 }
 
 /// A service with what could be read of its target.

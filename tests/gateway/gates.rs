@@ -150,3 +150,36 @@ fn a_retired_service_takes_no_room_and_no_operation() {
     refused(apply(&world, &operation("c", 1, 5, 6)), 24, "unknown_service", "service_retired");
     pooled(&other).exits(0);
 }
+
+/// 0061: nobody has to be looked for, because nobody else may have its target.
+#[test]
+fn a_first_operation_reads_no_other_service() {
+    let world = world();
+    apply(&world, &operation("a", 0, 0, 2)).exits(0);
+    let damage = "UPDATE service SET head = '{}' WHERE name = 'api'";
+    if crate::support::postgres::is_the_engine() {
+        world.sql(damage);
+    } else {
+        let raw = rusqlite::Connection::open(world.ledger()).expect("a database");
+        assert_eq!(raw.execute(damage, []).expect("a statement"), 1);
+    }
+    apply(&world, &operation("b", 1, 2, 3)).exits(21);
+    let mut other = operation("c", 0, 0, 4);
+    other["service"] = "db".into();
+    apply(&world, &other).exits(0);
+    assert_eq!(observed(&world, "db"), (4, "1".to_owned()));
+}
+
+#[test]
+fn nobody_takes_the_target_of_a_service_that_is_yet_to_come() {
+    let world = world();
+    let line = |name: &str, uid: &str| {
+        format!(
+            "service put {name} --cluster gateway --runtime desired-state --target-uid {uid} \
+             --target-version 1 --max 5 --mode native --writer ops"
+        )
+    };
+    world.run(&line("mine", "api")).exits(2).says("a target is called as its service");
+    world.run(&line("mine", "mine")).exits(0);
+    apply(&world, &operation("a", 0, 0, 2)).exits(0);
+}

@@ -300,6 +300,16 @@ impl Registration {
             && self.runtime_id.as_str() == gateway::RUNTIME
     }
 
+    /// Whether a target is one that the gateway gives to another service. Its targets are called as
+    /// their services, so whoever has another name there stands in the way of a service that is yet
+    /// to come.
+    pub fn is_anothers(&self, uid: &TargetUid) -> bool {
+        let (cluster, runtime) = (self.cluster_id.as_str(), self.runtime_id.as_str());
+        cluster == gateway::CLUSTER
+            && runtime == gateway::RUNTIME
+            && uid.as_str() != self.service.as_str()
+    }
+
     /// Whether a reduction by such an actuator needs evidence. A quorum that is required is vouched
     /// for by evidence alone: not by a drain, not by a person, and not by silence.
     pub fn needs_evidence(&self, capabilities: Capabilities) -> bool {

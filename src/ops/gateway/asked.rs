@@ -3,8 +3,8 @@
 //! Owns the order: the contract's own checks, then our gates. A refusal leaves nothing behind that
 //! remembers the operation. Nothing is durable before the caller's transaction is committed.
 
+use super::holds;
 use super::pool::Pool;
-use super::{holds, is_unknown};
 use crate::domain::gateway::{
     self, Judged, Receipt, ScaleAnswer, ScaleOperation, Used, judge, key_of, reason_of,
     service_name,
@@ -20,7 +20,6 @@ use crate::domain::time::{DurationMs, Timestamp};
 use crate::ledger::{Reach, ReadTxn, WriteTxn};
 use crate::ops::error::OpError;
 use crate::ops::intent_put::with_ledger_facts;
-use crate::ops::read::target_holder;
 use crate::ops::session::Session;
 use crate::ops::transition::{Decided, Deciding, Undecided, decide_in};
 
@@ -54,13 +53,15 @@ impl<'o> Asked<'o> {
 
     /// A used id is answered without a write: neither a full disk nor another writer holds it up.
     pub(in crate::ops) fn seen(&self, read: &ReadTxn<'_>) -> Result<Seen, OpError> {
-        let state = read.service_state(&self.service, &[])?;
-        let fresh = Seen::Fresh { is_unknown: is_unknown(&state) };
-        let Some(known) = read.find_execution(&self.key)? else { return Ok(fresh) };
-        let holds = holds(read, &self.service, &state.head)?;
+        let Some(known) = read.find_execution(&self.key)? else {
+            return Ok(Seen::Fresh { is_unknown: !read.is_registered(&self.service)? });
+        };
+        let holds = holds(read, &self.service, &read.service_head(&self.service)?)?;
         match judge(self.operation, used(Some(&known)), holds, None)? {
             Judged::Replay(answer) => Ok(Seen::Answered(answer)),
-            Judged::Accept(_) => Ok(fresh),
+            Judged::Accept(_) => Err(OpError::Internal {
+                what: format!("{} is used, and was judged as if it were not", self.key),
+            }),
         }
     }
 
@@ -78,9 +79,10 @@ impl<'o> Asked<'o> {
         pool: &mut Option<Pool>,
     ) -> Result<Decided, Undecided> {
         let (keys, now) = (std::slice::from_ref(&self.key), with.now);
-        if may_register && is_unknown(&txn.service_state(&self.service, keys)?) {
+        if may_register && !txn.is_registered(&self.service)? {
             decide_in(txn, with, &self.service, keys, |state, txn| {
-                self.registers(state, txn, now, pool)
+                self.judged(state, txn, pool)?;
+                Ok(registers(&self.service, &self.operation.service, now))
             })?;
         }
         let done =
@@ -108,27 +110,6 @@ impl<'o> Asked<'o> {
             _ => None,
         };
         Ok(judge(self.operation, used(known.as_ref()), holds, room)?)
-    }
-
-    /// The registration of a service that nobody has registered, if the contract lets it pass.
-    fn registers(
-        &self,
-        state: &ServiceState,
-        read: &ReadTxn<'_>,
-        now: Timestamp,
-        pool: &mut Option<Pool>,
-    ) -> Result<Command, OpError> {
-        self.judged(state, read, pool)?;
-        let registration = gateway::registration(&self.service, &self.operation.service);
-        let binding = gateway::binding(&self.service, now);
-        Ok(Command::RegisterService(Box::new(RegisterService {
-            target_holder: target_holder(read, &registration, &binding.target_uid)?,
-            registration,
-            binding: Some(binding),
-            expected: Some(0),
-            authorization: None,
-            owners: Owners::default(),
-        })))
     }
 
     /// The wish of an operation, if the contract lets it pass.
@@ -159,6 +140,19 @@ impl<'o> Asked<'o> {
     }
 }
 
+/// The registration of a service that nobody has registered. Nobody else has its target: in the
+/// gateway's cluster targets are called as their services.
+pub(in crate::ops) fn registers(service: &ServiceName, raw: &str, now: Timestamp) -> Command {
+    Command::RegisterService(Box::new(RegisterService {
+        target_holder: None,
+        registration: gateway::registration(service, raw),
+        binding: Some(gateway::binding(service, now)),
+        expected: Some(0),
+        authorization: None,
+        owners: Owners::default(),
+    }))
+}
+
 fn used(known: Option<&Execution>) -> Used<'_> {
     match known {
         None => Used::No,
@@ -170,9 +164,22 @@ fn used(known: Option<&Execution>) -> Used<'_> {
 impl Session {
     /// What an operation id names, without a write.
     pub fn gateway_seen(&mut self, operation: &ScaleOperation) -> Result<Seen, OpError> {
-        let asked = Asked::of(operation);
-        let seen = asked.seen(&self.ledger.read()?)?;
-        if matches!(seen, Seen::Answered(_)) {
+        let mut seen = self.gateway_seen_all([operation])?;
+        seen.pop().expect("BUG: an operation without an answer")
+    }
+
+    /// What the ids of operations name, by one look.
+    pub fn gateway_seen_all<'o>(
+        &mut self,
+        operations: impl IntoIterator<Item = &'o ScaleOperation>,
+    ) -> Result<Vec<Result<Seen, OpError>>, OpError> {
+        let asked: Vec<Asked<'o>> = operations.into_iter().map(Asked::of).collect();
+        let read = self.ledger.read()?;
+        let (services, keys) = (asked.iter().map(|it| &it.service), asked.iter().map(|it| &it.key));
+        read.look_ahead_of(services, keys)?;
+        let seen: Vec<Result<Seen, OpError>> = asked.iter().map(|it| it.seen(&read)).collect();
+        drop(read);
+        if seen.iter().any(|seen| matches!(seen, Ok(Seen::Answered(_)))) {
             self.ledger.confirm()?;
         }
         Ok(seen)

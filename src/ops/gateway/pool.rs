@@ -46,6 +46,15 @@ impl Pool {
         self.is_current = false;
     }
 
+    /// The transaction under way is about to be committed, and everything that it has written was
+    /// noted. In a file nobody else has written meanwhile, so it need not be looked at again.
+    pub(in crate::ops) fn written(&mut self, read: &ReadTxn<'_>) -> Result<(), LedgerError> {
+        if let Some(kept) = self.kept.as_mut().filter(|_| self.is_current && is_of_a_file(read)) {
+            kept.position = read.newest_position()?;
+        }
+        Ok(())
+    }
+
     /// What was noted since the last begin was undone, or nobody knows.
     pub(in crate::ops) fn forget(&mut self) {
         *self = Self::of(self.max);
@@ -85,6 +94,10 @@ impl Pool {
     }
 }
 
+fn is_of_a_file(read: &ReadTxn<'_>) -> bool {
+    read.identity().engine == "sqlite"
+}
+
 impl Kept {
     fn all(read: &ReadTxn<'_>) -> Result<Self, LedgerError> {
         let position = read.newest_position()?;
@@ -97,7 +110,7 @@ impl Kept {
     }
 
     fn is_stale(&self, read: &ReadTxn<'_>) -> bool {
-        read.identity().engine != "sqlite" && self.until.is_past()
+        !is_of_a_file(read) && self.until.is_past()
     }
 
     fn note(&mut self, service: &ServiceName, head: &ServiceHead) {

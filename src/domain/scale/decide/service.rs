@@ -67,7 +67,8 @@ pub(super) fn register(draft: &Draft<'_>, ask: &RegisterService) -> Result<Decis
         check_move(draft, existing, ask)?;
     }
     let bound = binding.or(head.binding.as_ref());
-    check_not_taken(service, bound.map(|binding| &binding.target_uid), ask.target_holder.as_ref())?;
+    let uid = bound.map(|binding| &binding.target_uid);
+    check_not_taken(wanted, uid, ask.target_holder.as_ref())?;
     let decision = match &ask.authorization {
         Some(authorization) => may_raise(draft, head.registration.as_ref(), wanted, authorization)?,
         None => may_register(draft, wanted)?,
@@ -143,15 +144,24 @@ fn check_owner(wanted: &Registration, existing: Option<&Registration>) -> Result
 
 /// A target has one writer, so it has one service.
 fn check_not_taken(
-    service: &ServiceName,
+    registration: &Registration,
     uid: Option<&TargetUid>,
     holder: Option<&ServiceName>,
 ) -> Result<(), Rejection> {
-    let (Some(holder), Some(uid)) = (holder, uid) else {
-        return Ok(());
-    };
-    let (service, holder, uid) = (service.clone(), holder.clone(), uid.clone());
-    Err(Rejection::TargetTaken { service, uid, holder })
+    let service = registration.service.clone();
+    match (uid, holder) {
+        (Some(uid), Some(holder)) => {
+            Err(Rejection::TargetTaken { service, uid: uid.clone(), holder: holder.clone() })
+        }
+        (Some(uid), None) if registration.is_anothers(uid) => {
+            Err(Rejection::Contradiction(format!(
+                "{uid} is not the target of {service}: in the cluster {}, runtime {}, a target is \
+                 called as its service",
+                registration.cluster_id, registration.runtime_id
+            )))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 /// Who carries a wish out, and on what, does not change under a call.
@@ -271,7 +281,7 @@ pub(super) fn bind(
     if !same_uid {
         // Another object under the same name is another target: that is a change of settings.
         check_nothing_in_flight(draft, registration)?;
-        check_not_taken(service, Some(&reading.target_uid), holder)?;
+        check_not_taken(registration, Some(&reading.target_uid), holder)?;
         let decision = may_register(draft, registration)?;
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
         events.push(EventBody::ServiceRegistered {
