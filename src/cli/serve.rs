@@ -89,6 +89,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
             .hint("listen on a loopback address, or name a file with --token-file")
             .into());
     }
+    if let Some(warning) = args.token_file.as_deref().and_then(Token::warning) {
+        say_while_waiting(&warning);
+    }
     // Handlers of their own: a call under way goes on to its end when the server is asked to end.
     let signals = signals::apart().map_err(|error| Fault::host(error.to_string()))?;
     let session = app.session()?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 
-use super::client::Server;
+use super::client::{Client, Server, post_of};
 use super::operation_of;
 use crate::gateway::{allow, observed, operation, world, written};
 use crate::support::postgres::sqlite_only;
@@ -232,5 +232,46 @@ fn a_bound_on_the_changes_of_an_hour_holds_among_many_at_a_time() {
     let count = |status| told.iter().filter(|told| **told == status).count();
     assert_eq!((count(200), count(403)), (3, 5), "{told:?}");
     assert_eq!(server.stop().code, Some(0));
+    world.run("verify").exits(0);
+}
+
+/// One service whose head can no longer be written is told so, and the others of its group are not
+/// held up by it.
+#[test]
+fn a_damaged_service_fails_alone() {
+    const CLIENTS: u32 = 12;
+    sqlite_only!("it is about the file of the ledger");
+    let world = world();
+    let mut server = Server::start(&world, &["--pool", "1000"]);
+    server.post("bad", operation_of("bad", "first", 0, 0, 1)).is(200);
+    let raw = rusqlite::Connection::open(world.ledger()).expect("a database");
+    // The rules have decided, the event is written, and the row of the service is not.
+    raw.execute_batch(
+        "CREATE TRIGGER testing BEFORE UPDATE ON service WHEN NEW.name = 'bad'
+         BEGIN SELECT raise(IGNORE); END",
+    )
+    .expect("a trigger");
+    let rounds = 4;
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let at = &server.at;
+            scope.spawn(move || {
+                let name = format!("s{number}");
+                let mut client = Client::to(at).expect("connected");
+                for round in 0..rounds {
+                    let (from, to) = if round % 2 == 0 { (0, 2) } else { (2, 0) };
+                    let own = operation_of(&name, &format!("{name}-{round}"), round, from, to);
+                    let own = post_of(&name, &own.to_string());
+                    client.send(&own).expect("an answer").is(200);
+                    let bad = operation_of("bad", &format!("bad-{number}-{round}"), 1, 1, 2);
+                    let bad = post_of("bad", &bad.to_string());
+                    client.send(&bad).expect("an answer").refuses(500, "authority_state_error");
+                }
+            });
+        }
+    });
+    raw.execute_batch("DROP TRIGGER testing").expect("dropped");
+    server.post("bad", operation_of("bad", "last", 1, 1, 2)).is(200);
+    assert_eq!(observed(&world, "s0"), (0, rounds.to_string()));
     world.run("verify").exits(0);
 }

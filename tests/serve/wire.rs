@@ -1,5 +1,6 @@
 //! What is on the wire beside the contract's own walks; tokens, ports, signals.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -78,7 +79,12 @@ fn only_who_shows_the_token_is_answered_where_there_is_one() {
         world.run_args(&line).exits(2).says("error[token_unusable]");
     }
     world.run("serve --token-file nowhere").exits(2).says("error[token_unusable]");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o644)).unwrap();
+    let warned = Server::start(&world, &["--token-file", file]).stop().stderr;
+    assert!(warned.contains("warning: everybody on this host may read"), "{warned}");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o640)).unwrap();
     let server = Server::start_at(&world, "0.0.0.0:0", &["--token-file", file]);
+    assert!(!server.said().contains("warning: everybody"), "{}", server.said());
     let at = server.at.replace("0.0.0.0", "127.0.0.1");
     let ask = |path: &str, more: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nHost: t\r\n{more}\r\n");
@@ -207,4 +213,21 @@ fn what_takes_no_writes_is_not_served() {
     world.run("serve").exits(21).says("error[ledger_sealed]");
     let mut server = Server::start(&world, &["--ledger", "moved.db"]);
     server.post("api", operation("a", 0, 0, 2)).is(200);
+}
+
+/// Whoever hangs up has still asked, however early: as soon as all of it was sent.
+#[test]
+fn whoever_hangs_up_at_once_has_still_asked() {
+    const CLIENTS: usize = 120;
+    let world = world();
+    let mut server = Server::start(&world, &[]);
+    for number in 0..CLIENTS {
+        let name = format!("s{number}");
+        let mut gone = Client::to(&server.at).unwrap();
+        gone.write(&post_of(&name, &operation_of(&name, &name, 0, 0, 2).to_string())).unwrap();
+    }
+    for number in 0..CLIENTS {
+        let name = format!("s{number}");
+        world.until("it is accepted", || server.observe(&name).is(200)["revision"] == "1");
+    }
 }

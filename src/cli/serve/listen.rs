@@ -56,7 +56,10 @@ pub(super) async fn serve(
             let_in = let_in(&listener, &room) => {
                 let Some((stream, permit)) = let_in else { continue };
                 let service = TowerToHyperService::new(router.clone());
+                // Whoever hangs up has still asked: what was sent whole is carried out, also where
+                // the end of the connection is read with it.
                 let connection = http1::Builder::new()
+                    .half_close(true)
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_WITHIN)
                     .serve_connection(TokioIo::new(stream), service);

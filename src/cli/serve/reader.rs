@@ -10,9 +10,9 @@ use tokio::sync::oneshot::Sender;
 
 use super::metrics::{Became, Metrics};
 use super::opener::Opener;
-use super::told::{Asking, Told, is_of_session};
+use super::told::{Asking, Told, failed_alike, is_of_session};
 use super::writer::Order;
-use crate::domain::gateway::{Code, ScaleOperation};
+use crate::domain::gateway::{Code, ScaleObservation, ScaleOperation};
 use crate::ops::gateway_group::GatewayOrder;
 use crate::ops::gateway_observe::gateway_observe;
 use crate::ops::{OpError, Seen, Session};
@@ -36,6 +36,9 @@ pub(super) enum What {
     Health,
 }
 
+/// How many operations are looked for at once.
+const LOOKED_FOR_MAX: usize = 64;
+
 /// Answers until nobody can ask any more.
 pub(super) fn answer(
     opener: &Opener,
@@ -43,40 +46,44 @@ pub(super) fn answer(
     orders: &SyncSender<Order>,
     metrics: &Arc<Metrics>,
 ) {
-    let mut session = None;
-    while let Ok(Ask { what, reply }) = asks.recv() {
+    let mut reader = Reader { opener, orders, metrics, session: None };
+    while let Ok(first) = asks.recv() {
+        let mut applied = Vec::new();
+        reader.take(first, &mut applied);
+        // What is looked for was asked for before the look, all of it.
+        while applied.len() < LOOKED_FOR_MAX
+            && let Ok(ask) = asks.try_recv()
+        {
+            reader.take(ask, &mut applied);
+        }
+        if !applied.is_empty() {
+            reader.look_for(applied);
+        }
+    }
+}
+
+struct Reader<'r> {
+    opener: &'r Opener,
+    orders: &'r SyncSender<Order>,
+    metrics: &'r Arc<Metrics>,
+    session: Option<Session>,
+}
+
+impl Reader<'_> {
+    /// Answers a question, or puts an operation aside to be looked for with others.
+    fn take(
+        &mut self,
+        Ask { what, reply }: Ask,
+        applied: &mut Vec<(ScaleOperation, Sender<Told>)>,
+    ) {
         let told = match what {
-            What::Apply { operation } => match seen(opener, &mut session, &operation) {
-                Ok(Seen::Answered(answer)) => {
-                    metrics.operation(Became::Replayed);
-                    Told::of(200, &answer)
-                }
-                Ok(Seen::Fresh { is_unknown }) => {
-                    let order = GatewayOrder { operation, is_unknown };
-                    match orders.try_send(Order { order, reply }) {
-                        Ok(()) => continue,
-                        Err(
-                            TrySendError::Full(Order { reply, .. })
-                            | TrySendError::Disconnected(Order { reply, .. }),
-                        ) => {
-                            metrics.operation(Became::Failed);
-                            let _ = reply.send(Told::busy());
-                            continue;
-                        }
-                    }
-                }
-                Err(error) => {
-                    metrics.operation(Became::of(&error));
-                    let open = session.as_mut();
-                    Told::failed(open, &operation.service, &error, Asking::Operation)
-                }
-            },
-            What::Observe { raw } => observed(opener, &mut session, &raw),
+            What::Apply { operation } => return applied.push((operation, reply)),
+            What::Observe { raw } => self.observed(&raw),
             What::Refuse { raw, code, message } => {
-                let open = opener.session(&mut session).ok();
+                let open = self.opener.session(&mut self.session).ok();
                 Told::refused(open, &raw, code, message)
             }
-            What::Health => match observe(opener, &mut session, "health") {
+            What::Health => match self.observe("health") {
                 Ok(_) => Told::of(200, &json!({"status": "ok"})),
                 Err(error) => Told::plain(503, "unhealthy", &error.to_string()),
             },
@@ -84,37 +91,61 @@ pub(super) fn answer(
         // Whoever has hung up is told nothing.
         let _ = reply.send(told);
     }
-}
 
-/// Lets go of a session that may be at fault.
-fn kept<T>(session: &mut Option<Session>, done: Result<T, OpError>) -> Result<T, OpError> {
-    if done.as_ref().is_err_and(is_of_session) {
-        *session = None;
+    /// Answers what was accepted before, and hands the rest to the writer.
+    fn look_for(&mut self, applied: Vec<(ScaleOperation, Sender<Told>)>) {
+        let operations = applied.iter().map(|(operation, _)| operation);
+        let seen = self.opener.session(&mut self.session);
+        let seen = match seen.and_then(|open| open.gateway_seen_all(operations)) {
+            Ok(seen) => seen,
+            Err(error) => failed_alike(applied.len(), error),
+        };
+        if seen.iter().any(|seen| seen.as_ref().is_err_and(is_of_session)) {
+            self.session = None;
+        }
+        for ((operation, reply), seen) in applied.into_iter().zip(seen) {
+            match seen {
+                Ok(Seen::Answered(answer)) => {
+                    self.metrics.operation(Became::Replayed);
+                    let _ = reply.send(Told::of(200, &answer));
+                }
+                Ok(Seen::Fresh { is_unknown }) => {
+                    let order = GatewayOrder { operation, is_unknown };
+                    self.hand_over(Order { order, reply });
+                }
+                Err(error) => {
+                    self.metrics.operation(Became::of(&error));
+                    let open = self.session.as_mut();
+                    let told = Told::failed(open, &operation.service, &error, Asking::Operation);
+                    let _ = reply.send(told);
+                }
+            }
+        }
     }
-    done
-}
 
-fn seen(
-    opener: &Opener,
-    session: &mut Option<Session>,
-    operation: &ScaleOperation,
-) -> Result<Seen, OpError> {
-    let seen = opener.session(session).and_then(|open| open.gateway_seen(operation));
-    kept(session, seen)
-}
+    fn hand_over(&self, order: Order) {
+        if let Err(TrySendError::Full(order) | TrySendError::Disconnected(order)) =
+            self.orders.try_send(order)
+        {
+            self.metrics.operation(Became::Failed);
+            let _ = order.reply.send(Told::busy());
+        }
+    }
 
-fn observe(
-    opener: &Opener,
-    session: &mut Option<Session>,
-    raw: &str,
-) -> Result<crate::domain::gateway::ScaleObservation, OpError> {
-    let seen = opener.session(session).and_then(|open| gateway_observe(open, raw));
-    kept(session, seen)
-}
+    fn observe(&mut self, raw: &str) -> Result<ScaleObservation, OpError> {
+        let session = self.opener.session(&mut self.session);
+        let seen = session.and_then(|open| gateway_observe(open, raw));
+        // Lets go of a session that may be at fault.
+        if seen.as_ref().is_err_and(is_of_session) {
+            self.session = None;
+        }
+        seen
+    }
 
-fn observed(opener: &Opener, session: &mut Option<Session>, raw: &str) -> Told {
-    match observe(opener, session, raw) {
-        Ok(observation) => Told::of(200, &observation),
-        Err(error) => Told::failed(session.as_mut(), raw, &error, Asking::Observation),
+    fn observed(&mut self, raw: &str) -> Told {
+        match self.observe(raw) {
+            Ok(observation) => Told::of(200, &observation),
+            Err(error) => Told::failed(self.session.as_mut(), raw, &error, Asking::Observation),
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Never printed, and compared in a time that says nothing about it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use axum::http::{HeaderMap, header};
@@ -37,6 +38,15 @@ impl Token {
             return Err(refuse("it has other characters than visible ASCII".to_owned()));
         }
         Ok(Self(sha256_hex(token)))
+    }
+
+    /// What is to be said of a file that everybody on the host may read. It is said and not
+    /// refused, because secrets are often mounted so.
+    pub(super) fn warning(file: &Path) -> Option<String> {
+        let mode = std::fs::metadata(file).ok()?.permissions().mode();
+        let name = file.display();
+        (mode & 0o004 != 0)
+            .then(|| format!("warning: everybody on this host may read {name}: chmod o-r {name}"))
     }
 
     /// Whether a request shows it: `Authorization: Bearer TOKEN`.

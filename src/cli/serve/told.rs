@@ -108,3 +108,13 @@ pub(super) const fn is_fatal(error: &OpError) -> bool {
 pub(super) const fn is_of_session(error: &OpError) -> bool {
     matches!(error, OpError::Ledger(error) if error.is_of_all())
 }
+
+/// Nothing of what was asked at once could even be begun: each is told why by an error of the
+/// ledger, and by the text of any other.
+pub(super) fn failed_alike<T>(count: usize, error: OpError) -> Vec<Result<T, OpError>> {
+    let OpError::Ledger(error) = error else {
+        let what = error.to_string();
+        return (0..count).map(|_| Err(OpError::Internal { what: what.clone() })).collect();
+    };
+    (0..count).map(|_| Err(error.clone().into())).collect()
+}

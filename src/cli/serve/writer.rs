@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::converger::Event;
 use super::metrics::{Became, Metrics};
 use super::opener::Opener;
-use super::told::{Asking, Follow, Told, is_fatal, is_of_session};
+use super::told::{Asking, Follow, Told, failed_alike, is_fatal, is_of_session};
 use crate::cli::output::say_while_waiting;
 use crate::ops::gateway_group::{GatewayDone, GatewayOrder, gateway_group};
 use crate::ops::wait::Teller;
@@ -98,14 +98,4 @@ impl Writer {
             }
         }
     }
-}
-
-/// The ledger could not even be opened: the first of them is told why by its error, and the others
-/// by its text.
-fn failed_alike(count: usize, error: OpError) -> Vec<Result<GatewayDone, OpError>> {
-    let OpError::Ledger(error) = error else {
-        let what = error.to_string();
-        return (0..count).map(|_| Err(OpError::Internal { what: what.clone() })).collect();
-    };
-    (0..count).map(|_| Err(error.clone().into())).collect()
 }
