@@ -13,6 +13,7 @@ mod consent;
 mod deeds;
 mod faults;
 mod forged;
+mod gateway;
 mod machine;
 mod mutants;
 mod orders;

@@ -7,6 +7,8 @@
 
 mod answers;
 mod asked;
+pub(crate) mod authority;
+mod gateway;
 mod outside;
 mod people;
 mod table;
