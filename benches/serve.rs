@@ -1,7 +1,8 @@
 //! Clients of a running `scalectl serve`: `serve ADDRESS:PORT CLIENTS SECONDS` prints how many
 //! operations were accepted a second, and the median and the 99th percentile of what one took, in
 //! microseconds. Each client has a connection and a service of its own, and sends the next
-//! operation when the last one was answered. `benches/gateway.py` starts it.
+//! operation when the last one was answered. All of them share one thread, so that they take as
+//! little as can be of the processors that the server runs on. `benches/gateway.py` starts it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,9 +10,11 @@
     reason = "a benchmark measures and says"
 )]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -26,16 +29,19 @@ fn main() -> Done<()> {
     let (clients, seconds): (usize, u64) = (clients.parse()?, seconds.parse()?);
     let begin = Instant::now() + WARM_UP;
     let end = begin + Duration::from_secs(seconds);
-    let threads: Vec<_> = (0..clients)
-        .map(|number| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut took = runtime.block_on(async {
+        let mut running = JoinSet::new();
+        for number in 0..clients {
             let at = at.clone();
-            std::thread::spawn(move || Client::to(&at, number)?.scale(begin, end))
-        })
-        .collect();
-    let mut took = Vec::new();
-    for thread in threads {
-        took.extend(thread.join().map_err(|_| "a client has panicked")??);
-    }
+            running.spawn(async move { Client::to(&at, number).await?.scale(begin, end).await });
+        }
+        let mut took = Vec::new();
+        while let Some(one) = running.join_next().await {
+            took.extend(one??);
+        }
+        Done::Ok(took)
+    })?;
     took.sort();
     let rank = |share: usize| took.get(took.len() * share / 100).map_or(0, Duration::as_micros);
     println!("{} {} {}", took.len() as u64 / seconds, rank(50), rank(99));
@@ -43,27 +49,27 @@ fn main() -> Done<()> {
 }
 
 struct Client {
-    stream: BufReader<TcpStream>,
+    stream: TcpStream,
     service: String,
     revision: u64,
     replicas: u32,
 }
 
 impl Client {
-    fn to(at: &str, number: usize) -> Done<Self> {
-        let stream = TcpStream::connect(at)?;
+    async fn to(at: &str, number: usize) -> Done<Self> {
+        let stream = TcpStream::connect(at).await?;
         stream.set_nodelay(true)?;
         let service = format!("bench-{number}");
-        let mut client = Self { stream: BufReader::new(stream), service, revision: 0, replicas: 0 };
+        let mut client = Self { stream, service, revision: 0, replicas: 0 };
         let path = format!("GET /v1/scale/{} HTTP/1.1\r\nHost: bench\r\n\r\n", client.service);
-        let stands = client.send(&path)?;
+        let stands = client.send(&path).await?;
         client.revision = member(&stands, "\"revision\":\"")?;
         client.replicas = u32::try_from(member(&stands, "\"replicas\":")?)?;
         Ok(client)
     }
 
     /// Goes on until the end; what each operation that was begun in time took.
-    fn scale(mut self, begin: Instant, end: Instant) -> Done<Vec<Duration>> {
+    async fn scale(mut self, begin: Instant, end: Instant) -> Done<Vec<Duration>> {
         let mut took = Vec::new();
         loop {
             let sent = Instant::now();
@@ -84,7 +90,7 @@ impl Client {
                  Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
                 body.len()
             );
-            let told = self.send(&request)?;
+            let told = self.send(&request).await?;
             self.revision =
                 member(&told, "\"accepted\":true").and(member(&told, "\"revision\":\""))?;
             self.replicas = desired;
@@ -94,23 +100,40 @@ impl Client {
         }
     }
 
-    fn send(&mut self, request: &str) -> Done<String> {
-        self.stream.get_mut().write_all(request.as_bytes())?;
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            head.clear();
-            self.stream.read_line(&mut head)?;
-            if let Some(value) = head.strip_prefix("content-length: ") {
-                length = value.trim().parse()?;
-            }
-            if head == "\r\n" || head.is_empty() {
-                break;
+    async fn send(&mut self, request: &str) -> Done<String> {
+        let mut left = request.as_bytes();
+        while !left.is_empty() {
+            match self.stream.try_write(left) {
+                Ok(written) => left = &left[written..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.stream.writable().await?;
+                }
+                Err(error) => return Err(error.into()),
             }
         }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body)?;
-        Ok(String::from_utf8(body)?)
+        let mut answer = Vec::with_capacity(1024);
+        loop {
+            if let Some(body) = whole_body(&answer)? {
+                return Ok(body);
+            }
+            self.stream.readable().await?;
+            match self.stream.try_read_buf(&mut answer) {
+                Ok(0) => return Err("the server has hung up".into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
+}
+
+/// The body of an answer, once all of it is there.
+fn whole_body(answer: &[u8]) -> Done<Option<String>> {
+    let text = std::str::from_utf8(answer)?;
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return Ok(None) };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = length.unwrap_or("0").trim().parse()?;
+    Ok((body.len() >= length).then(|| body.to_owned()))
 }
 
 /// The number behind a word; 0 where none is there. Without the word it was refused.
