@@ -185,7 +185,7 @@ impl Engine for SqliteEngine {
         use rusqlite::wal::CheckpointMode::TRUNCATE;
         let _ = self.connection.busy_timeout(Duration::ZERO);
         let _ = self.connection.wal_checkpoint_v2(Some(MAIN_DB), TRUNCATE);
-        let _ = self.connection.busy_timeout(self.origin.lock_timeout.to_std());
+        let _ = self.wait_at_most(self.origin.lock_timeout);
     }
 
     fn begin_read(&self) -> Result<(), LedgerError> {

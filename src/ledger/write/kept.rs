@@ -52,6 +52,7 @@ impl WriteTxn<'_> {
         if !self.loaded.contains_key(service) {
             let kept = self.read.ledger.kept.as_mut().and_then(|kept| kept.0.remove(service));
             let Some(kept) = kept else { return Ok(None) };
+            self.read.look_ahead_of(std::iter::once(service), keys.iter())?;
             let stream = Stream::Service(service.clone());
             let newest = self.read.stream_head(&stream)?;
             let is_newest = |tail: &Tail| {
