@@ -1,7 +1,7 @@
 //! One of each refusal that rests on a person's word.
 
 use super::tests::{clock, id, number};
-use crate::domain::id::Replicas;
+use crate::domain::id::{Replicas, ServiceName};
 use crate::domain::scale::authority::{Hold, Override};
 use crate::domain::scale::consent::Unauthorized;
 use crate::domain::scale::owners::TakeAway;
@@ -156,4 +156,9 @@ fn still_owned(owners: &[&str], lines: &[&str]) -> Rejection {
         owners: owners.iter().map(|owner| (*owner).to_owned()).collect(),
         take_away: if lines.is_empty() { Vec::new() } else { vec![TakeAway { owner, lines }] },
     }
+}
+
+pub(super) fn relocating(service: ServiceName) -> Rejection {
+    let (environment, operation_id) = (id("shop"), id("op-k1"));
+    Rejection::Relocating { service, environment, operation_id }
 }

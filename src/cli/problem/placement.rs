@@ -194,7 +194,7 @@ fn room(p: Problem, rejection: &PlacementRejection, c: &ProblemContext) -> Probl
                 "put",
                 environment.as_str(),
                 "--used",
-                "AMOUNTS",
+                "cpu=500m,memory=512MiB,storage=10GiB",
             ]))
             .again(c),
         PlacementRejection::ProfileNotOffered { policy, offered, .. } => {
