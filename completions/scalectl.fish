@@ -92,7 +92,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l fence -d 'A 
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r -a '(__scalectl_values)'
-complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this wish of the service: the count is yours to name. One that failed and may be tried again ends as abandoned in the same transaction; one that was carried out, or is over, stays as it is, and its end is named with this one. Refused while its call runs (11), while nobody knows what became of it (16: `replay` first), and where it changed nothing (10)' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l rolls-back -d 'Undo this wish of the service, by the count that is named' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand scale" -l wait -d 'Until when to go on: applied, verified or ready' -r -f -a "applied\t''
 verified\t''
 ready\t''"
@@ -144,7 +144,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l fence -d 'A f
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r -a '(__scalectl_values)'
-complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this wish of the service: the count is yours to name. One that failed and may be tried again ends as abandoned in the same transaction; one that was carried out, or is over, stays as it is, and its end is named with this one. Refused while its call runs (11), while nobody knows what became of it (16: `replay` first), and where it changed nothing (10)' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l rolls-back -d 'Undo this wish of the service, by the count that is named' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l controller -d 'Who would act; the registered writer by default' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
@@ -168,7 +168,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l fence -d '
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r -a '(__scalectl_values)'
-complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this wish of the service: the count is yours to name. One that failed and may be tried again ends as abandoned in the same transaction; one that was carried out, or is over, stays as it is, and its end is named with this one. Refused while its call runs (11), while nobody knows what became of it (16: `replay` first), and where it changed nothing (10)' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l rolls-back -d 'Undo this wish of the service, by the count that is named' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand explain" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -273,7 +273,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_see
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r -a '(__scalectl_values)'
-complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this wish of the service: the count is yours to name. One that failed and may be tried again ends as abandoned in the same transaction; one that was carried out, or is over, stays as it is, and its end is named with this one. Refused while its call runs (11), while nobody knows what became of it (16: `replay` first), and where it changed nothing (10)' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l rolls-back -d 'Undo this wish of the service, by the count that is named' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand intent; and __fish_seen_subcommand_from put" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'
@@ -974,7 +974,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_s
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l fence -d 'A fence of the writer\'s own' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l valid-for -d 'How long the fence of this wish lives [default: 1h]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l attest -d 'Vouch that what is not drained may go' -r -f -a "not-drained\t''"
-complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this wish of the service: the count is yours to name. One that failed and may be tried again ends as abandoned in the same transaction; one that was carried out, or is over, stays as it is, and its end is named with this one. Refused while its call runs (11), while nobody knows what became of it (16: `replay` first), and where it changed nothing (10)' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l rolls-back -d 'Undo this wish of the service, by the count that is named' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l timeout -d 'How long to wait for all of it' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l approve-within -d 'How long it may wait for a colleague where policy leaves it to one, at most 7d; 0s for none' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand override; and __fish_seen_subcommand_from set" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'

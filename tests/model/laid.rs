@@ -49,11 +49,13 @@ fn under_a_hold(papers: &Papers<'_>, event: &Event) -> Checked {
     }
 }
 
-/// A count is never made less, where a quorum is asked for, without a proof of exactly this.
+/// A count is never made less, where a quorum is asked for, without a proof of exactly this: what
+/// was known when it was asked, and not what was written of it.
 fn a_quorum(scene: &Scene<'_>, papers: &Papers<'_>, event: &Event) -> Checked {
-    let EventBody::AttemptStarted { execution_key, call, evidence, .. } = &event.body else {
+    let EventBody::AttemptStarted { execution_key, call, .. } = &event.body else {
         return Ok(());
     };
+    let Command::Start(start) = scene.command else { return Ok(()) };
     let registration = scene.before.head.registration.as_ref();
     let Some((_, intent)) = papers.wished.get(execution_key) else { return Ok(()) };
     let (from, to) = (call.base.replicas, intent.wish.desired_replicas);
@@ -67,7 +69,7 @@ fn a_quorum(scene: &Scene<'_>, papers: &Papers<'_>, event: &Event) -> Checked {
             && it.remaining_replicas == to
             && event.at.since(it.read_at) <= EVIDENCE_AGE_MAX
     };
-    if evidence.as_ref().is_some_and(is_proof) {
+    if start.evidence.as_ref().is_some_and(is_proof) {
         Ok(())
     } else {
         Err("a reduction without a proved quorum")
@@ -219,7 +221,9 @@ pub(super) fn bend(fault: Fault, state: &mut ServiceState, command: &mut Command
 fn look_past(fault: Fault, signing: &mut Signing) {
     match fault {
         Fault::Unsigned => signing.is_required = false,
-        Fault::OtherSigned => (signing.signed, signing.is_required) = (None, false),
+        Fault::OtherSigned if signing.signed.is_some() => {
+            (signing.signed, signing.is_required) = (None, false);
+        }
         Fault::OldSigners => {
             signing.list = signing.signed.as_ref().map(|(_, list)| *list).or(signing.list);
         }

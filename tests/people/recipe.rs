@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::terminal::Terminal;
 use crate::support::{SCALECTL, SERVICE, World};
 
-const LINES: usize = 17;
+const LINES: usize = 19;
 
 fn page() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/recipes/on-call.md");
