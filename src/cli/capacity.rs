@@ -51,10 +51,6 @@ enum Verb {
     #[command(subcommand)]
     Usage(usage::Verb),
     /// Show what would fit where, and what limits it
-    #[command(long_about = "Show what would fit where, and what limits it.
-
-  scalectl capacity fit
-  scalectl capacity fit --profile large --policy standard")]
     Fit(fit::FitArgs),
 }
 

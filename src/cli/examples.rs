@@ -125,6 +125,93 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("gateway finalize", &["scalectl gateway finalize --file operation.json"]),
     ("gateway import", &["scalectl gateway import scale-authority.json"]),
     ("serve", &["scalectl serve --listen 127.0.0.1:9090 --pool 100"]),
+    ("capacity location put", &["scalectl capacity location put eu --about \"Frankfurt\""]),
+    ("capacity location show", &["scalectl capacity location show eu"]),
+    ("capacity location list", &["scalectl capacity location list"]),
+    (
+        "capacity cell put",
+        &[
+            "scalectl capacity cell put eu-1 --location eu --allocatable cpu=4,memory=8GiB,storage=10GiB",
+        ],
+    ),
+    (
+        "capacity cell cordon",
+        &["scalectl capacity cell cordon eu-1 --reason \"a disk is to be replaced\""],
+    ),
+    ("capacity cell uncordon", &["scalectl capacity cell uncordon eu-1"]),
+    ("capacity cell show", &["scalectl capacity cell show eu-1"]),
+    ("capacity cell list", &["scalectl capacity cell list"]),
+    (
+        "capacity profile put",
+        &[
+            "scalectl capacity profile put small --floor cpu=1,memory=1GiB,storage=1GiB --maximum cpu=2,memory=2GiB,storage=4GiB",
+        ],
+    ),
+    ("capacity profile show", &["scalectl capacity profile show small"]),
+    ("capacity profile list", &["scalectl capacity profile list"]),
+    (
+        "capacity policy put",
+        &[
+            "scalectl capacity policy put standard --offer small=1 --offer large=2 --cell eu-1 --cell eu-2 --budget 4",
+        ],
+    ),
+    ("capacity policy show", &["scalectl capacity policy show standard"]),
+    ("capacity policy list", &["scalectl capacity policy list"]),
+    ("capacity pool put", &["scalectl capacity pool put front --max 40"]),
+    ("capacity pool show", &["scalectl capacity pool show front"]),
+    ("capacity pool list", &["scalectl capacity pool list"]),
+    (
+        "capacity usage put",
+        &["scalectl capacity usage put shop --used cpu=1,memory=1GiB,storage=2GiB"],
+    ),
+    ("capacity usage show", &["scalectl capacity usage show shop"]),
+    ("capacity usage list", &["scalectl capacity usage list"]),
+    (
+        "capacity fit",
+        &["scalectl capacity fit", "scalectl capacity fit --profile large --policy standard"],
+    ),
+    (
+        "placement adopt",
+        &[
+            "scalectl placement adopt shop --policy standard --cell eu-1 --generation 1-first --profile small --relocator mover --reason \"it is there\"",
+        ],
+    ),
+    (
+        "placement plan",
+        &["scalectl placement plan shop --expect-revision 3 --policy-revision 1 --location auto"],
+    ),
+    (
+        "placement change",
+        &[
+            "scalectl placement change shop --expect-revision 3 --policy-revision 1 --location eu --key move-7 --run",
+            "scalectl placement change shop --expect-revision 4 --policy-revision 1 --standby eu-1 --key copy-1",
+        ],
+    ),
+    ("placement show", &["scalectl placement show shop"]),
+    ("placement list", &["scalectl placement list"]),
+    ("placement locations", &["scalectl placement locations shop"]),
+    ("operation show", &["scalectl operation show op-0123456789"]),
+    ("operation list", &["scalectl operation list shop --all"]),
+    ("operation run", &["scalectl operation run op-0123456789"]),
+    ("operation wait", &["scalectl operation wait op-0123456789 --timeout 30m"]),
+    (
+        "operation retry",
+        &["scalectl operation retry op-0123456789 --reason \"the disk is free again\""],
+    ),
+    (
+        "operation abandon",
+        &["scalectl operation abandon op-0123456789 --reason \"not on a Friday\""],
+    ),
+    (
+        "relocator put",
+        &["scalectl relocator put mover -- scalectl relocator run local --root /srv/cells"],
+    ),
+    (
+        "relocator bind",
+        &["scalectl relocator bind mover -- scalectl relocator run local --root /srv/cells"],
+    ),
+    ("relocator list", &["scalectl relocator list"]),
+    ("relocator show", &["scalectl relocator show mover"]),
     ("relocator run local", &["scalectl relocator run local --root ./cells"]),
     ("recovery verify", &["scalectl recovery verify ./package"]),
     ("recovery restore", &["scalectl recovery restore ./package --into ./cells/b"]),

@@ -32,17 +32,10 @@ pub(super) const NOUN: Noun = Noun {
     hidden: false,
 };
 
-const PLAN: &str = "Show what a change would do, and write nothing. It ends as the change would.
-
-  scalectl placement plan shop --expect-revision 3 --policy-revision 1 --location auto";
+const PLAN: &str = "Show what a change would do, and write nothing. It ends as the change would.";
 
 const CHANGE: &str = "Change where an environment lives, how much it has, or its recovery copy.
-What is left out stays as it is: a recovery copy goes with --standby none alone.
-
-  scalectl placement change shop --expect-revision 3 --policy-revision 1 \\
-      --location eu-2 --key move-7 --run
-  scalectl placement change shop --expect-revision 4 --policy-revision 1 \\
-      --standby eu-1 --key copy-1";
+What is left out stays as it is: a recovery copy goes with --standby none alone.";
 
 #[derive(Subcommand)]
 enum Verb {

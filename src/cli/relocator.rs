@@ -32,9 +32,6 @@ pub(super) const NOUN: Noun = Noun {
 #[derive(Subcommand)]
 enum Verb {
     /// Register a relocator and bind its command on this host
-    #[command(long_about = "Register a relocator and bind its command on this host.
-
-  scalectl relocator put mover -- scalectl relocator run local --root /srv/cells")]
     Put(PutArgs),
     /// Bind a registered relocator to a command of this host
     Bind(BindArgs),

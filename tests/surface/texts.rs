@@ -170,7 +170,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("invalid_undo", "undo::an_undo_refuses_what_it_cannot_stand_on"),
     ("nothing_selected", "selection::what_takes_nothing_is_refused"),
     ("nothing_to_undo", "undo::an_undo_refuses_what_it_cannot_stand_on"),
-    ("nothing_wished", "placement::program::refusals_end_with_their_own_exits_and_leave_nothing"),
     ("one_service_only", "undo::what_is_about_one_service_is_not_said_of_several"),
     ("undo_in_the_way", "undo::an_undo_refuses_what_it_cannot_stand_on"),
     ("stuck", "placement::operations::after_the_commit_there_is_only_forward"),
@@ -210,7 +209,6 @@ const UNSEEN: &[(&str, &str)] = &[
     ("ledger_poisoned", "told as commit_unknown, of the write that failed before"),
     ("no_directory", "the working directory is gone"),
     ("undo_unknown", "a base that nobody read before the call: an actuator without inspect"),
-    ("other_relocator", "a relocator of another name or with fewer abilities: as other_actuator"),
     ("not_done", "what no other text says of an ended key: every phase has its own"),
 ];
 

@@ -459,11 +459,8 @@ fn problems_that_are_no_refusals_have_their_texts() {
         Problem::interrupted(&context, EndSignal::Interrupt, None),
         Problem::interrupted(&context, EndSignal::Terminate, Some("web@18")),
     ];
-    let page: Vec<String> = problems
-        .iter()
-        .map(|problem| format!("# exit {}\n{}", problem.exit.code(), problem.text()))
-        .collect();
-    let page = page.join("\n");
+    let told = |problem: &Problem| format!("# exit {}\n{}", problem.exit.code(), problem.text());
+    let page = problems.iter().map(told).collect::<Vec<String>>().join("\n");
     assert!(!page.contains("secret"), "{page}");
     hold_committed(
         "fixtures/texts/problems.txt",
