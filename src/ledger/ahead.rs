@@ -10,6 +10,7 @@ use super::error::LedgerError;
 use super::read::{ReadTxn, Versioned};
 use super::sql::{Bound, Value};
 use super::statements as sql;
+use super::stream::Stream;
 use crate::domain::id::{ActuatorName, ExecutionKey, IntentId, IntentRevision, ServiceName};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceHead;
@@ -114,19 +115,9 @@ impl ReadTxn<'_> {
         Ok(head)
     }
 
-    /// How many events a service has; 0 for one that nobody has registered.
-    pub(super) fn service_version(&self, service: &ServiceName) -> Result<i64, LedgerError> {
-        let mut version = 0;
-        self.engine().each(sql::READ_SERVICE, &[Value::Text(service.as_str())], &mut |row| {
-            version = row.int(0)?;
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(version)
-    }
-
     /// Whether anybody has registered a service: who is registered once is so for ever.
     pub fn is_registered(&self, service: &ServiceName) -> Result<bool, LedgerError> {
-        Ok(self.service_version(service)? > 0)
+        Ok(self.stream_head(&Stream::Service(service.clone()))?.is_some())
     }
 
     /// A service without its executions. An unknown one is the empty head.

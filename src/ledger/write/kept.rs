@@ -1,8 +1,9 @@
 //! What a process that writes again and again keeps of the services that it has written.
 //!
-//! Owns copies of what is committed. A copy is used only where the version of the service in the
-//! ledger, read under the lock of the write, is that of the copy: every event of a service raises
-//! it, so nothing of the service has changed since. Whoever keeps nothing loses nothing but time.
+//! Owns copies of what is committed. A copy is used only where the newest event of the service's
+//! chain, read under the lock of the write, is the one that has left it: whatever changes a service
+//! is an event of it, so nothing of it has changed since. (Its row would say the same, and is dear
+//! to find among many.) Whoever keeps nothing loses nothing but time.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::state::ServiceState;
 use crate::ledger::Ledger;
+use crate::ledger::columns::column;
 use crate::ledger::error::LedgerError;
-use crate::ledger::stream::Stream;
+use crate::ledger::stream::{Head, Stream};
 
 /// Of more services than this nothing is kept: they are read again.
 const SERVICES_MAX: usize = 4096;
@@ -50,13 +52,16 @@ impl WriteTxn<'_> {
         if !self.loaded.contains_key(service) {
             let kept = self.read.ledger.kept.as_mut().and_then(|kept| kept.0.remove(service));
             let Some(kept) = kept else { return Ok(None) };
-            if self.read.service_version(service)? != kept.version {
-                return Ok(None);
-            }
+            self.read.look_ahead_of(std::iter::once(service), keys.iter())?;
             let stream = Stream::Service(service.clone());
-            if let (Some(tail), false) = (kept.tail, self.tails.contains_key(&stream)) {
-                self.known_tails.insert(stream, tail);
-            }
+            let newest = self.read.stream_head(&stream)?;
+            let is_newest = |tail: &Tail| {
+                let is_it =
+                    |head: &Head| column(head.sequence) == tail.sequence && head.hash == tail.hash;
+                newest.as_ref().is_some_and(is_it)
+            };
+            let Some(tail) = kept.tail.filter(is_newest) else { return Ok(None) };
+            self.known_tails.insert(stream, tail);
             self.loaded.insert(service.clone(), kept);
         }
         let kept = self.loaded.get_mut(service).and_then(|loaded| loaded.state.take());
