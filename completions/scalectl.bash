@@ -6762,7 +6762,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__serve)
-            opts="-o -h --listen --pool --token-file --follow --again --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --listen --pool --token-file --follow --again --tend --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6785,6 +6785,10 @@ _scalectl() {
                     return 0
                     ;;
                 --again)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1093,6 +1093,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l pool -d 'How
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l token-file -d 'A file with the token that clients show: Authorization: Bearer TOKEN' -r -F
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l follow -d 'How long an operation that is carried out is followed before it is answered as not yet' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l again -d 'How long after a failure for good its count is wished anew; it doubles up to 1h' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l tend -d 'How often what has come to be is read again; a count that is another one by then is wished anew' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand serve" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'

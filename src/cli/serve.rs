@@ -36,7 +36,7 @@ use crate::actuator::signals;
 use crate::domain::time::DurationMs;
 use crate::ops::Pool;
 use crate::ops::wait::Teller;
-use converger::{Converger, Event};
+use converger::{Converger, Event, Pauses};
 use http::Shared;
 use listen::Ends;
 use metrics::{Became, Metrics, Went};
@@ -73,10 +73,24 @@ struct ServeArgs {
     /// How long after a failure for good its count is wished anew; it doubles up to 1h
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = day)]
     again: DurationMs,
+    /// How often what has come to be is read again; a count that is another one by then is wished
+    /// anew
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = tend)]
+    tend: DurationMs,
 }
 
 fn follow(text: &str) -> Result<DurationMs, String> {
     up_to(DurationMs::from_secs(600), text)
+}
+
+fn tend(text: &str) -> Result<DurationMs, String> {
+    let least = DurationMs::from_millis(100);
+    let pause = day(text)?;
+    if pause < least {
+        Err(format!("at least {least}, or every look is the next one"))
+    } else {
+        Ok(pause)
+    }
 }
 
 fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
@@ -167,7 +181,7 @@ fn served(
         events: events.clone(),
         fatal: fatal_sender,
         metrics: Arc::clone(metrics),
-        again_after: args.again,
+        pauses: Pauses { again: args.again, tend: args.tend },
     };
     let (for_reader, counts) = (opener.clone(), Arc::clone(metrics));
     let threads = [

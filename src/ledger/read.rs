@@ -146,6 +146,23 @@ impl ReadTxn<'_> {
         Ok(heads)
     }
 
+    /// The services of which something holds, by name; one is in memory at a time.
+    pub fn services_where(
+        &self,
+        holds: impl Fn(&ServiceHead) -> bool,
+    ) -> Result<Vec<ServiceName>, LedgerError> {
+        let mut names = Vec::new();
+        self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
+            let name = row.text(0)?;
+            let place = || format!("service {name}");
+            if holds(&json(self.path(), place, row.text(2)?)?) {
+                names.push(parsed(self.path(), place, name)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(names)
+    }
+
     /// Every service by name.
     pub fn service_names(&self) -> Result<Vec<ServiceName>, LedgerError> {
         let mut names = Vec::new();

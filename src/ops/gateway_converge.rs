@@ -18,6 +18,7 @@ use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
 use crate::domain::scale::intent::{Reason, RetryAsked};
 use crate::domain::scale::provenance::WishSource;
+use crate::domain::scale::service::Binding;
 use crate::domain::scale::state::ServiceState;
 use crate::domain::time::DurationMs;
 use crate::ledger::ExecutionFilter;
@@ -36,6 +37,18 @@ pub enum Convergence {
         key: ExecutionKey,
         /// What its operation is answered from now on; none where no operation has made it.
         answer: Option<ScaleAnswer>,
+    },
+    /// What runs still is as the newest wish has it.
+    Holds {
+        /// The wish.
+        key: ExecutionKey,
+    },
+    /// What runs was as the newest wish has it, and is so no longer.
+    Drifted {
+        /// The wish.
+        key: ExecutionKey,
+        /// What was read.
+        why: String,
     },
     /// The newest wish has failed for good.
     Failed {
@@ -97,11 +110,48 @@ pub fn gateway_converge(
     Ok(Convergence::Later { why, after: None })
 }
 
-/// Wishes the count of a wish that has failed for good anew, unless somebody has wished meanwhile.
+/// Looks whether what runs is still as the newest wish has it. What is as it was read last is not
+/// recorded anew, because whoever tends many services looks often.
+pub fn gateway_tend(session: &mut Session, service: &ServiceName) -> Result<Convergence, OpError> {
+    session.act_as_gateway();
+    let state = session.load_service(service)?;
+    let Some(newest) = carried_out(&state) else { return Ok(Convergence::Idle) };
+    if !matches!(newest.phase, Phase::Verified { cause: None }) {
+        return gateway_converge(session, service);
+    }
+    let (key, desired) = (newest.key().clone(), newest.desired());
+    let found = session.live(std::slice::from_ref(service))?;
+    let notices = std::mem::take(&mut session.notices);
+    let Some(found) = found.get(service).and_then(|head| head.binding.as_ref()) else {
+        let why = notices.into_iter().next().map_or_else(String::new, |notice| notice.text);
+        return Ok(Convergence::Later { why, after: None });
+    };
+    let known = state.head.binding.as_ref().filter(|known| !known.outdated.count);
+    let as_read = |read: &Binding| (read.target_uid.clone(), read.replicas, read.ready_replicas);
+    if known.map(as_read) != Some(as_read(found)) {
+        let Some((reading, _)) = session.refresh_binding(service)? else {
+            return Ok(Convergence::Holds { key });
+        };
+        if reading.replicas != desired {
+            let why = format!("{} run, and {desired} are wished", reading.replicas);
+            return Ok(Convergence::Drifted { key, why });
+        }
+    } else if let Some(run) = found.replicas.filter(|run| *run != desired) {
+        return Ok(Convergence::Drifted {
+            key,
+            why: format!("{run} run, and {desired} are wished"),
+        });
+    }
+    Ok(Convergence::Holds { key })
+}
+
+/// Wishes the count of a wish that did not come to be, or does not hold any more, anew; unless
+/// somebody has wished meanwhile.
 pub fn gateway_wish_again(
     session: &mut Session,
     service: &ServiceName,
     failed: &ExecutionKey,
+    why: &str,
 ) -> Result<(), OpError> {
     session.act_as_gateway();
     let state = session.load_service(service)?;
@@ -110,7 +160,7 @@ pub fn gateway_wish_again(
     };
     let form = PutForm::Flags {
         replicas: newest.desired(),
-        reason: Reason::cut(&format!("{} again: {}", newest.desired(), failure_of(newest))),
+        reason: Reason::cut(&format!("{} again: {why}", newest.desired())),
         retry: RetryAsked::default(),
         key: mint_key(service, "gateway-again")?,
         fence: None,
@@ -123,6 +173,15 @@ pub fn gateway_wish_again(
         ..PutIntent::new(service.clone(), form)
     };
     intent_put(session, put).map(|_| ())
+}
+
+/// The services that somebody has wished something of and an actuator carries out: those that are
+/// to be tended, if the wish is the gateway's.
+pub fn gateway_tended(session: &mut Session) -> Result<Vec<ServiceName>, OpError> {
+    Ok(session.ledger.read()?.services_where(|head| {
+        let is_actuated = head.registration.as_ref().is_some_and(|it| it.actuator.is_some());
+        is_actuated && head.current.is_some() && head.authority.retired.is_none()
+    })?)
 }
 
 /// The services that have something to go towards: wishes of the gateway that are not finished.

@@ -116,6 +116,36 @@ fn a_failure_that_passes_is_tried_again_and_one_for_good_is_wished_anew() {
     world.run("verify").exits(0);
 }
 
+/// What a gateway has wished holds until it wishes another count.
+#[test]
+fn a_count_that_does_not_hold_is_seen_and_wished_anew() {
+    let world = World::with_fake();
+    let mut server = Server::start(&world, &["--again", "200ms", "--tend", "300ms"]);
+    server.post("web", on_web("a", 0, 0, 3)).is(200);
+    let events = || world.json("log web --limit 100").exits(0).json()["events"].clone();
+    let before = events();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(events(), before, "what is as it was read is not recorded again");
+    world.write("fake/count", "1\n");
+    world.until("it is brought back", || world.fake_log("effects").len() == 2);
+    world.until("it is told", || server.observe("web").is(200)["ready_replicas"] == 3);
+    let stands = server.observe("web").is(200);
+    assert_eq!((&stands["replicas"], &stands["revision"]), (&json!(3), &json!("2")));
+    let shown = world.json("intent show web@2").exits(0);
+    assert_eq!(shown.at("/current/intent/reason"), "3 again: 1 run, and 3 are wished");
+    // The next server begins with what it finds, and leaves to a person what a person has wished.
+    assert_eq!(server.stop().code, Some(0));
+    world.write("fake/count", "4\n");
+    let mut server = Server::start(&world, &["--again", "200ms", "--tend", "300ms"]);
+    world.until("it is brought back", || world.fake_log("effects").len() == 3);
+    world.until("it is finished", || server.observe("web").is(200)["ready_replicas"] == 3);
+    world.run("scale web=2 --reason mine").exits(0);
+    world.write("fake/count", "1\n");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.fake_log("effects").len(), 4);
+    world.run("verify").exits(0);
+}
+
 /// The refusal of a gate at the call is no end of the wish.
 #[test]
 fn a_hold_is_waited_for() {

@@ -42,7 +42,7 @@ const SHUT: [Shut; 5] = [
         home: &[
             "src/cli/serve.rs",
             "src/cli/serve/converger.rs",
-            "src/cli/serve/converger/slot.rs",
+            "src/cli/serve/converger/slot/tests.rs",
             "src/cli/serve/http.rs",
             "src/cli/serve/listen.rs",
             "src/cli/serve/reader.rs",

@@ -23,9 +23,12 @@ use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
 use crate::ops::OpError;
 use crate::ops::gateway_converge::{
-    Convergence, gateway_converge, gateway_unfinished, gateway_wish_again,
+    Convergence, gateway_converge, gateway_tend, gateway_tended, gateway_unfinished,
+    gateway_wish_again,
 };
-use slot::Slot;
+use slot::{Look, Slot};
+
+pub(super) use slot::Pauses;
 
 /// How many services are looked at together at most: each may be a call that takes its time.
 const LOOKS_MAX: usize = 32;
@@ -59,6 +62,8 @@ pub(super) enum Event {
     Looked { service: ServiceName, found: Result<Convergence, OpError> },
     /// These have something to go towards.
     Found(Result<Vec<ServiceName>, OpError>),
+    /// These are to be tended: they were there before this server.
+    Known(Result<Vec<ServiceName>, OpError>),
     /// What runs is finished, and nothing more is begun.
     Drain,
 }
@@ -70,8 +75,7 @@ pub(super) struct Converger {
     pub(super) events: Sender<Event>,
     pub(super) fatal: tokio::sync::mpsc::UnboundedSender<OpError>,
     pub(super) metrics: Arc<Metrics>,
-    /// How long the first wait after a failure for good is.
-    pub(super) again_after: DurationMs,
+    pub(super) pauses: Pauses,
 }
 
 struct Run {
@@ -79,6 +83,8 @@ struct Run {
     slots: BTreeMap<ServiceName, Slot>,
     looking: usize,
     is_scanning: bool,
+    /// Whether it is known who was there before.
+    is_acquainted: bool,
     next_scan: Deadline,
     is_draining: bool,
 }
@@ -91,6 +97,7 @@ impl Converger {
             slots: BTreeMap::new(),
             looking: 0,
             is_scanning: false,
+            is_acquainted: false,
             next_scan: Deadline::at_boot_ms(0),
             is_draining: false,
         };
@@ -121,14 +128,14 @@ impl Run {
             }
             Event::Looked { service, found } => self.looked(&service, found),
             Event::Found(found) => {
-                self.is_scanning = false;
-                match found {
-                    Ok(services) => {
-                        for service in services {
-                            self.slots.entry(service).or_default();
-                        }
-                    }
-                    Err(error) => self.failed(error),
+                for service in self.scanned(found) {
+                    self.slots.entry(service).or_default().is_unfinished();
+                }
+            }
+            Event::Known(found) => {
+                self.is_acquainted = found.is_ok();
+                for service in self.scanned(found) {
+                    self.slots.entry(service).or_insert_with(Slot::found);
                 }
             }
             Event::Drain => {
@@ -140,11 +147,20 @@ impl Run {
         }
     }
 
+    fn scanned(&mut self, found: Result<Vec<ServiceName>, OpError>) -> Vec<ServiceName> {
+        self.is_scanning = false;
+        found.unwrap_or_else(|error| {
+            self.failed(error);
+            Vec::new()
+        })
+    }
+
     fn looked(&mut self, service: &ServiceName, found: Result<Convergence, OpError>) {
         self.looking -= 1;
         let went = match &found {
-            Ok(Convergence::Idle) => None,
+            Ok(Convergence::Idle | Convergence::Holds { .. }) => None,
             Ok(Convergence::Converged { .. }) => Some(Went::Converged),
+            Ok(Convergence::Drifted { .. }) => Some(Went::Drifted),
             Ok(Convergence::Failed { .. }) => Some(Went::Failed),
             Ok(Convergence::Later { .. }) | Err(_) => Some(Went::Later),
         };
@@ -156,11 +172,17 @@ impl Run {
             self.failed(error);
             Convergence::Later { why, after: None }
         });
-        if let Convergence::Failed { key, why } = &found {
-            say_while_waiting(&format!("{service}: {key} failed for good: {why}"));
+        match &found {
+            Convergence::Failed { key, why } => {
+                say_while_waiting(&format!("{service}: {key} failed for good: {why}"));
+            }
+            Convergence::Drifted { key, why } => {
+                say_while_waiting(&format!("{service}: {key} holds no longer: {why}"));
+            }
+            _ => {}
         }
         let slot = self.slots.entry(service.clone()).or_default();
-        slot.looked(found, self.of.again_after);
+        slot.looked(found, self.of.pauses);
         if self.is_draining {
             slot.give_up(ENDING);
         }
@@ -185,8 +207,14 @@ impl Run {
         }
         if !self.is_scanning && self.next_scan.is_past() {
             self.next_scan = Deadline::after(slot::jittered(SCAN_EVERY));
-            self.is_scanning = self.in_a_thread(|opener| {
-                Event::Found(opener.open().and_then(|mut session| gateway_unfinished(&mut session)))
+            let is_acquainted = self.is_acquainted;
+            self.is_scanning = self.in_a_thread(move |opener| {
+                let session = opener.open();
+                if is_acquainted {
+                    Event::Found(session.and_then(|mut session| gateway_unfinished(&mut session)))
+                } else {
+                    Event::Known(session.and_then(|mut session| gateway_tended(&mut session)))
+                }
             });
         }
         let mut due: Vec<(Deadline, ServiceName)> = self
@@ -199,13 +227,15 @@ impl Run {
         due.sort();
         for (_, service) in due.into_iter().take(LOOKS_MAX.saturating_sub(self.looking)) {
             let slot = self.slots.get_mut(&service).expect("BUG: it was just found");
-            let again = slot.begin();
+            let look = slot.begin();
             let is_begun = self.in_a_thread(move |opener| {
-                let found = opener.open().and_then(|mut session| {
-                    if let Some(failed) = &again {
-                        gateway_wish_again(&mut session, &service, failed)?;
+                let found = opener.open().and_then(|mut session| match &look {
+                    Look::Onward => gateway_converge(&mut session, &service),
+                    Look::Tend => gateway_tend(&mut session, &service),
+                    Look::Again { key, why } => {
+                        gateway_wish_again(&mut session, &service, key, why)?;
+                        gateway_converge(&mut session, &service)
                     }
-                    gateway_converge(&mut session, &service)
                 });
                 Event::Looked { service, found }
             });

@@ -19,6 +19,7 @@ pub(super) enum Became {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Went {
     Converged,
+    Drifted,
     Failed,
     Later,
 }
@@ -44,11 +45,12 @@ impl Became {
 }
 
 impl Went {
-    const ALL: [Self; 3] = [Self::Converged, Self::Failed, Self::Later];
+    const ALL: [Self; 4] = [Self::Converged, Self::Drifted, Self::Failed, Self::Later];
 
     const fn as_str(self) -> &'static str {
         match self {
             Self::Converged => "converged",
+            Self::Drifted => "drifted",
             Self::Failed => "failed",
             Self::Later => "later",
         }

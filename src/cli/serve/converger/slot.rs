@@ -11,16 +11,44 @@ use crate::ops::gateway_converge::Convergence;
 /// How long the first pause of a service that is on its way is; it doubles up to [`PAUSE_MAX`].
 const PAUSE_MIN: DurationMs = DurationMs::from_millis(200);
 const PAUSE_MAX: DurationMs = DurationMs::from_secs(30);
-/// The longest pause after failures for good.
+/// The longest pause before what did not come to be, or did not hold, is wished anew.
 const AGAIN_MAX: DurationMs = DurationMs::from_secs(3600);
+
+/// How long after a count was read as another one it is wished anew at first, and at most as long as
+/// after a failure.
+const DRIFT_PAUSE: DurationMs = DurationMs::from_secs(5);
+
+/// How long a service is left alone.
+#[derive(Clone, Copy)]
+pub(in crate::cli::serve) struct Pauses {
+    /// After the first failure for good, until its count is wished anew; it doubles.
+    pub(in crate::cli::serve) again: DurationMs,
+    /// Until what has come to be is read again.
+    pub(in crate::cli::serve) tend: DurationMs,
+}
+
+/// What a look is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Look {
+    /// To take the next steps.
+    Onward,
+    /// To see whether it still is as wished.
+    Tend,
+    /// To wish the count of this one anew, and take its first steps.
+    Again { key: ExecutionKey, why: String },
+}
 
 /// One service on its way.
 #[derive(Default)]
 pub(super) struct Slot {
     state: State,
     pause: Option<DurationMs>,
-    /// What has failed for good, and when it is wished anew.
-    failed: Option<(ExecutionKey, Deadline)>,
+    /// What has failed for good or did not hold, when it is wished anew, and why.
+    failed: Option<(ExecutionKey, Deadline, String)>,
+    /// The pause before that, from one time to the next, until it has held.
+    again: Option<DurationMs>,
+    /// Whether it has come to be, and is looked at to see whether it still is so.
+    is_tended: bool,
     waiters: Vec<Waiter>,
     /// Who came while it was looked at: the look may not have seen what they wait for.
     newcomers: Vec<Waiter>,
@@ -52,14 +80,28 @@ pub(super) fn jittered(pause: DurationMs) -> DurationMs {
 }
 
 impl Slot {
+    /// One that was there before this server.
+    pub(super) fn found() -> Self {
+        Self { is_tended: true, ..Self::default() }
+    }
+
     /// Something new was accepted: at once, from the shortest pause on.
     pub(super) fn wake(&mut self) {
         self.pause = None;
         self.failed = None;
+        self.again = None;
+        self.is_tended = false;
         self.state = match self.state {
             State::LookedAt { .. } => State::LookedAt { again: true },
             State::Due(_) | State::Over => State::default(),
         };
+    }
+
+    /// What nobody has finished is gone towards at once.
+    pub(super) fn is_unfinished(&mut self) {
+        if self.is_tended && !self.is_looked_at() {
+            self.wake();
+        }
     }
 
     pub(super) fn wait(&mut self, waiter: Waiter) {
@@ -97,14 +139,22 @@ impl Slot {
     }
 
     /// A look begins; what has failed for good is wished anew by it, once it is time.
-    pub(super) fn begin(&mut self) -> Option<ExecutionKey> {
+    pub(super) fn begin(&mut self) -> Look {
         self.state = State::LookedAt { again: false };
-        let is_time = self.failed.as_ref().is_some_and(|(_, at)| at.is_past());
-        self.failed.take_if(|_| is_time).map(|(key, _)| key)
+        let is_time = self.failed.as_ref().is_some_and(|(_, at, _)| at.is_past());
+        match self.failed.take_if(|_| is_time) {
+            Some((key, _, why)) => {
+                self.is_tended = false;
+                self.pause = None;
+                Look::Again { key, why }
+            }
+            None if self.is_tended => Look::Tend,
+            None => Look::Onward,
+        }
     }
 
     /// A look has ended.
-    pub(super) fn looked(&mut self, found: Convergence, again_after: DurationMs) {
+    pub(super) fn looked(&mut self, found: Convergence, pauses: Pauses) {
         let is_again = matches!(self.state, State::LookedAt { again: true });
         let next = match found {
             Convergence::Idle => {
@@ -113,15 +163,26 @@ impl Slot {
             }
             Convergence::Converged { key, answer } => {
                 self.tell(&key, || Followed::Converged(answer.clone()));
-                None
+                self.is_tended = true;
+                Some(self.left_alone(pauses))
+            }
+            Convergence::Holds { key } => {
+                self.tell(&key, || Followed::Converged(None));
+                self.again = None;
+                Some(self.left_alone(pauses))
+            }
+            Convergence::Drifted { key, why } => {
+                let first = pauses.again.min(DRIFT_PAUSE);
+                Some(self.fails(key, why, first))
             }
             Convergence::Failed { key, why } => {
                 self.tell(&key, || Followed::Failed(why.clone()));
-                Some(self.fails(key, again_after))
+                self.is_tended = false;
+                Some(self.fails(key, why, pauses.again))
             }
             Convergence::Later { why, after } => {
                 self.why = Some(why);
-                let pause = self.next_pause(PAUSE_MIN, PAUSE_MAX);
+                let pause = self.next_pause();
                 let pause = after.map_or(pause, |after| after.max(PAUSE_MIN));
                 Some(Deadline::after(jittered(pause)))
             }
@@ -150,22 +211,29 @@ impl Slot {
         }
     }
 
-    /// When what has failed for good is wished anew.
-    fn fails(&mut self, key: ExecutionKey, again_after: DurationMs) -> Deadline {
+    /// When what has failed for good, or did not hold, is wished anew.
+    fn fails(&mut self, key: ExecutionKey, why: String, first: DurationMs) -> Deadline {
         match &self.failed {
-            Some((known, at)) if *known == key => *at,
+            Some((known, at, _)) if *known == key => *at,
             _ => {
-                let pause = self.next_pause(again_after, AGAIN_MAX);
+                let pause = doubled(self.again, first, AGAIN_MAX);
+                self.again = Some(pause);
                 let at = Deadline::after(jittered(pause));
-                self.failed = Some((key, at));
+                self.failed = Some((key, at, why));
                 at
             }
         }
     }
 
-    fn next_pause(&mut self, first: DurationMs, most: DurationMs) -> DurationMs {
-        let doubled = self.pause.map(|last| DurationMs::from_millis(last.as_millis() * 2));
-        let pause = doubled.unwrap_or(first).max(first).min(most);
+    /// When what is as wished is read again.
+    fn left_alone(&mut self, pauses: Pauses) -> Deadline {
+        self.failed = None;
+        self.pause = None;
+        Deadline::after(jittered(pauses.tend))
+    }
+
+    fn next_pause(&mut self) -> DurationMs {
+        let pause = doubled(self.pause, PAUSE_MIN, PAUSE_MAX);
         self.pause = Some(pause);
         pause
     }
@@ -191,111 +259,14 @@ impl Slot {
     }
 }
 
+fn doubled(last: Option<DurationMs>, first: DurationMs, most: DurationMs) -> DurationMs {
+    let doubled = last.map(|last| DurationMs::from_millis(last.as_millis() * 2));
+    doubled.unwrap_or(first).max(first).min(most)
+}
+
 fn overtaken() -> Followed {
     Followed::Failed("a newer wish has taken the place of this one".to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::sync::oneshot;
-    use tokio::sync::oneshot::error::TryRecvError;
-
-    use super::*;
-
-    fn waiter(key: &str, for_ms: u64) -> (Waiter, oneshot::Receiver<Followed>) {
-        let (reply, told) = oneshot::channel();
-        let until = Deadline::after(DurationMs::from_millis(for_ms));
-        (Waiter { key: key.parse().expect("a key"), until, reply }, told)
-    }
-
-    fn later() -> Convergence {
-        Convergence::Later { why: "slow".to_owned(), after: None }
-    }
-
-    const SECOND: DurationMs = DurationMs::from_secs(1);
-
-    #[test]
-    fn who_comes_during_a_look_is_told_by_the_next_one() {
-        let mut slot = Slot::default();
-        let (first, mut told_first) = waiter("k1", 60_000);
-        slot.wait(first);
-        assert_eq!(slot.begin(), None);
-        let (second, mut told_second) = waiter("k2", 60_000);
-        slot.wait(second);
-        let key = "k1".parse().expect("a key");
-        slot.looked(Convergence::Converged { key, answer: None }, SECOND);
-        assert!(matches!(told_first.try_recv(), Ok(Followed::Converged(None))));
-        assert!(matches!(told_second.try_recv(), Err(TryRecvError::Empty)));
-        assert!(slot.due().is_some_and(Deadline::is_past), "it is looked at again at once");
-        slot.begin();
-        let key = "k3".parse().expect("a key");
-        slot.looked(Convergence::Converged { key, answer: None }, SECOND);
-        assert!(matches!(told_second.try_recv(), Ok(Followed::Failed(_))), "it was overtaken");
-        assert!(slot.is_over());
-    }
-
-    #[test]
-    fn pauses_grow_and_something_new_ends_them() {
-        let mut slot = Slot::default();
-        let mut pauses = Vec::new();
-        for _ in 0..10 {
-            slot.begin();
-            slot.looked(later(), SECOND);
-            pauses.push(slot.pause.expect("a pause").as_millis());
-        }
-        assert_eq!((pauses[0], pauses[1], pauses[9]), (200, 400, 30_000));
-        assert!(!slot.due().expect("due").is_past());
-        slot.wake();
-        assert!(slot.due().expect("due").is_past());
-        slot.begin();
-        slot.wake();
-        slot.looked(later(), SECOND);
-        assert!(slot.due().expect("due").is_past(), "what came meanwhile is seen at once");
-    }
-
-    #[test]
-    fn what_failed_for_good_is_wished_anew_in_time_and_not_after_something_new() {
-        let failed = |slot: &mut Slot, pause| {
-            let (key, why) = ("k1".parse().expect("a key"), "no".to_owned());
-            slot.looked(Convergence::Failed { key, why }, pause);
-        };
-        let mut slot = Slot::default();
-        assert_eq!(slot.begin(), None);
-        // Who comes late for the very wish is told at once, and hurries nothing.
-        let (late, mut told) = waiter("k1", 60_000);
-        slot.wait(late);
-        failed(&mut slot, SECOND);
-        assert!(matches!(told.try_recv(), Ok(Followed::Failed(_))));
-        assert_eq!(slot.begin(), None, "it is not time yet");
-        failed(&mut slot, SECOND);
-        assert!(!slot.due().expect("due").is_past());
-        let mut slot = Slot::default();
-        slot.begin();
-        failed(&mut slot, DurationMs::ZERO);
-        assert_eq!(slot.begin().expect("it is wished anew").as_str(), "k1");
-        failed(&mut slot, DurationMs::ZERO);
-        slot.wake();
-        assert_eq!(slot.begin(), None);
-    }
-
-    #[test]
-    fn nobody_waits_longer_than_asked() {
-        let mut slot = Slot::default();
-        let (waiter, mut told) = waiter("k1", 0);
-        slot.wait(waiter);
-        slot.begin();
-        slot.looked(later(), SECOND);
-        slot.tell_who_waits_no_longer();
-        let Ok(Followed::Failed(why)) = told.try_recv() else { panic!("nobody was told") };
-        assert_eq!(why, "it is not so yet: slow");
-    }
-
-    #[test]
-    fn pauses_vary_by_a_quarter() {
-        let pauses: Vec<u64> =
-            (0..200).map(|_| jittered(DurationMs::from_millis(1000)).as_millis()).collect();
-        assert!(pauses.iter().all(|pause| (750..=1250).contains(pause)), "{pauses:?}");
-        assert!(pauses.iter().any(|pause| *pause != pauses[0]));
-        assert_eq!(jittered(DurationMs::ZERO), DurationMs::ZERO);
-    }
-}
+mod tests;
