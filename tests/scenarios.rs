@@ -117,6 +117,7 @@ impl Stage {
                 self.now = Timestamp::from_micros(self.now.as_micros() - micros).expect("instant");
                 self.tick(DurationMs::ZERO);
             }
+            ["placed"] => self.world.place(),
             ["user", user] => self.world.be(user),
             ["key", name] => self.world.make_key(name, "signers"),
             ["as", actor] => drop(self.world.set("SCALECTL_ACTOR", *actor)),

@@ -130,9 +130,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("capacity location list", &["scalectl capacity location list"]),
     (
         "capacity cell put",
-        &[
-            "scalectl capacity cell put eu-1 --location eu --allocatable cpu=4,memory=8GiB,storage=10GiB",
-        ],
+        &[concat!(
+            "scalectl capacity cell put eu-1 --location eu --allocatable ",
+            "cpu=4,memory=8GiB,storage=10GiB"
+        )],
     ),
     (
         "capacity cell cordon",
@@ -143,17 +144,19 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("capacity cell list", &["scalectl capacity cell list"]),
     (
         "capacity profile put",
-        &[
-            "scalectl capacity profile put small --floor cpu=1,memory=1GiB,storage=1GiB --maximum cpu=2,memory=2GiB,storage=4GiB",
-        ],
+        &[concat!(
+            "scalectl capacity profile put small --floor ",
+            "cpu=1,memory=1GiB,storage=1GiB --maximum cpu=2,memory=2GiB,storage=4GiB"
+        )],
     ),
     ("capacity profile show", &["scalectl capacity profile show small"]),
     ("capacity profile list", &["scalectl capacity profile list"]),
     (
         "capacity policy put",
-        &[
-            "scalectl capacity policy put standard --offer small=1 --offer large=2 --cell eu-1 --cell eu-2 --budget 4",
-        ],
+        &[concat!(
+            "scalectl capacity policy put standard --offer small=1 --offer large=2 ",
+            "--cell eu-1 --cell eu-2 --budget 4"
+        )],
     ),
     ("capacity policy show", &["scalectl capacity policy show standard"]),
     ("capacity policy list", &["scalectl capacity policy list"]),
@@ -172,9 +175,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "placement adopt",
-        &[
-            "scalectl placement adopt shop --policy standard --cell eu-1 --generation 1-first --profile small --relocator mover --reason \"it is there\"",
-        ],
+        &[concat!(
+            "scalectl placement adopt shop --policy standard --cell eu-1 ",
+            "--generation 1-first --profile small --relocator mover --reason \"it is there\""
+        )],
     ),
     (
         "placement plan",
@@ -183,8 +187,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "placement change",
         &[
-            "scalectl placement change shop --expect-revision 3 --policy-revision 1 --location eu --key move-7 --run",
-            "scalectl placement change shop --expect-revision 4 --policy-revision 1 --standby eu-1 --key copy-1",
+            concat!(
+                "scalectl placement change shop --expect-revision 3 --policy-revision ",
+                "1 --location eu --key move-7 --run"
+            ),
+            concat!(
+                "scalectl placement change shop --expect-revision 4 --policy-revision ",
+                "1 --standby eu-1 --key copy-1"
+            ),
         ],
     ),
     ("placement show", &["scalectl placement show shop"]),

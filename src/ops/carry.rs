@@ -354,11 +354,13 @@ pub(super) fn no_actuator(state: &ServiceState) -> OpError {
     let Some(registration) = &state.head.registration else {
         return OpError::Internal { what: "an unregistered service has an intent".to_owned() };
     };
-    let name = registration.actuator.as_ref().map_or_else(String::new, ToString::to_string);
     if registration.mode.record_mode().is_none() {
         return external(registration).into();
     }
-    Rejection::NoSuchActuator { name }.into()
+    match &registration.actuator {
+        Some(name) => Rejection::NoSuchActuator { name: name.to_string() }.into(),
+        None => Rejection::NotActuated { service: registration.service.clone() }.into(),
+    }
 }
 
 /// What a call has done to the target by its end, before that is recorded.

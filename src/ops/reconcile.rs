@@ -233,6 +233,11 @@ impl Pass<'_> {
             let owner = registration.owner.as_deref().unwrap_or(registration.mode.as_str());
             return Ok(Choice::Nothing(format!("{owner} owns the count")));
         }
+        if state.head.registration.as_ref().is_some_and(|it| it.actuator.is_none()) {
+            return Ok(Choice::Nothing(
+                "it has no actuator: who carries it out reads it".to_owned(),
+            ));
+        }
         let Some(execution) = under_way(&state, now) else {
             return session.choose_static(service, &state, now);
         };

@@ -170,6 +170,18 @@ fn a_first_operation_reads_no_other_service() {
     assert_eq!(observed(&world, "db"), (4, "1".to_owned()));
 }
 
+/// What nobody here carries out is no work left over, and no actuator is missing.
+#[test]
+fn a_wish_without_an_actuator_is_left_to_whoever_reads_it() {
+    let world = world();
+    apply(&world, &operation("a", 0, 0, 2)).exits(0);
+    let ran = world.run("reconcile").exits(0);
+    assert!(ran.stdout.contains("it has no actuator: who carries it out reads it"), "{ran:#?}");
+    let ran = world.run("actuate api@latest").exits(24);
+    let ran = ran.says("error[no_actuator]: api has no actuator");
+    ran.says("scalectl gateway observe api");
+}
+
 #[test]
 fn nobody_takes_the_target_of_a_service_that_is_yet_to_come() {
     let world = world();

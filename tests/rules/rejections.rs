@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::script::run;
 
 /// What no rule says: these names are looked up in the ledger.
-const LATER: [&str; 3] = ["actuator_not_found", "authorization_not_found", "reviewed"];
+const LATER: [&str; 4] =
+    ["actuator_not_found", "authorization_not_found", "no_actuator", "reviewed"];
 
 /// One script per code, each ending in the refusal.
-const REACHED: [(&str, &str, &str); 55] = [
+const REACHED: [(&str, &str, &str); 57] = [
     ("out_of_bounds", "", "put a 11"),
     ("fence_missing", "fences=external", "put a 5"),
     ("fence_too_far", "", "put a 5 fence=1.4294967297"),
@@ -36,6 +37,8 @@ const REACHED: [(&str, &str, &str); 55] = [
     ("lease_lost", "", "put a 5\nrenew a"),
     ("denied", "deny=scale_up", "put a 5"),
     ("on_hold", "", "hold 1h\nput a 5"),
+    ("relocating", "", "placed moving\nput a 5"),
+    ("always_on", "", "placed always-on\nput a 0"),
     ("pinned", "", "put a 5 pin=3600 source=override\nstart a\nok a\nobserve a\nretire"),
     ("same_person", "deny=scale_down", "put a 2 within=1h\ngrant a"),
     ("same_reviewer", "", "authorize bg-1 5\nrevoke bg-1\nreview bg-1"),

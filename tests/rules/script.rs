@@ -7,7 +7,7 @@
 //! After the colon: how it is said (`done` where nothing stands there) or the code of the refusal,
 //! and then the state of the key, where that matters. `?` accepts any answer.
 
-use scalectl::domain::scale::command::Command;
+use scalectl::domain::scale::command::{Command, PlacedIn};
 use scalectl::domain::scale::decide::{Decision, Reply};
 use scalectl::domain::scale::execution::Phase;
 use scalectl::domain::scale::rejection::Rejection;
@@ -106,6 +106,14 @@ impl World {
             "target" => self.change_target(words.key.parse().expect("a count")),
             "ready" => self.target.ready = words.first_number(),
             "churn" => self.target.version += 1,
+            "placed" => {
+                self.placed = Some(PlacedIn {
+                    environment: id("shop"),
+                    cell: id("a"),
+                    away: words.has("moving").then(|| id("op-1")),
+                    keeps_one: words.has("always-on"),
+                });
+            }
             "touch" => self.target.touched += 1,
             "recreate" => words.key.clone_into(&mut self.target.uid),
             "actor" => words.key.clone_into(&mut self.actor),

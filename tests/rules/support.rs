@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use scalectl::domain::id::{ExecutionKey, LeaseInstanceId, LedgerId};
-use scalectl::domain::scale::command::{Command, Context, RegisterService};
+use scalectl::domain::scale::command::{Command, Context, PlacedIn, RegisterService};
 use scalectl::domain::scale::decide::{Decision, Reply, decide};
 use scalectl::domain::scale::event::{Event, EventBody};
 use scalectl::domain::scale::execution::{Execution, Phase};
@@ -49,6 +49,8 @@ pub(crate) struct World {
     pub(crate) actuator: RegisteredActuator,
     pub(crate) wanted: Registration,
     pub(crate) target: Target,
+    /// The environment that it is in.
+    pub(crate) placed: Option<PlacedIn>,
     pub(crate) minted: u64,
     /// The lease of each call that was ever made.
     pub(crate) calls: BTreeMap<(String, u64), LeaseInstanceId>,
@@ -127,6 +129,7 @@ impl World {
                 replicas: 3,
                 ready: None,
             },
+            placed: None,
             minted: 0,
             calls: BTreeMap::new(),
             refused: BTreeSet::new(),
@@ -298,7 +301,7 @@ impl World {
             actuator: Some(&self.actuator),
             policy: &self.policy,
             recent: None,
-            placed: None,
+            placed: self.placed.clone(),
         };
         decide(state, command, &context, self.now)
     }

@@ -172,7 +172,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("nothing_to_undo", "undo::an_undo_refuses_what_it_cannot_stand_on"),
     ("one_service_only", "undo::what_is_about_one_service_is_not_said_of_several"),
     ("undo_in_the_way", "undo::an_undo_refuses_what_it_cannot_stand_on"),
-    ("stuck", "placement::operations::after_the_commit_there_is_only_forward"),
     (
         "invalid_reference",
         "bad_input::lines::a_wrong_line_is_refused_with_a_word_and_nothing_written",

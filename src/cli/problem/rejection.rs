@@ -182,12 +182,10 @@ fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Problem {
         Rejection::OtherObject { service, revision, expected, actual } => {
             facts::other_object(p, c, (service, *revision), (expected, actual))
         }
-        Rejection::NoSuchService { service } => missing::not_found(p, c, "service")
-            .about(service.as_str())
-            .hint("fix the name or the ledger; the services of this one are listed by")
-            .run(c.command(&["service", "list"])),
+        Rejection::NoSuchService { service } => missing::no_service(p, c, service),
         Rejection::NoSuchKey { key } => missing::no_key(p, c, key),
         Rejection::NoSuchActuator { name } => missing::no_actuator(p, c, name),
+        Rejection::NotActuated { service } => missing::not_actuated(p, c, service),
         Rejection::FactUnknown { service, fact } => missing::fact_unknown(p, c, service, fact),
         Rejection::ClockSkew { service, now, mark } => {
             times::clock_skew(p, c, service, *now, *mark)

@@ -101,6 +101,13 @@ pub(super) fn named(p: Problem, label: &str, names: &[String]) -> Problem {
     }
 }
 
+pub(super) fn no_service(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
+    not_found(p, c, "service")
+        .about(service.as_str())
+        .hint("fix the name or the ledger; the services of this one are listed by")
+        .run(c.command(&["service", "list"]))
+}
+
 pub(super) fn no_actuator(p: Problem, c: &ProblemContext, name: &str) -> Problem {
     not_found(p, c, "actuator")
         .hint(
@@ -109,4 +116,10 @@ pub(super) fn no_actuator(p: Problem, c: &ProblemContext, name: &str) -> Problem
         )
         .run(c.command(&["actuator", "list"]))
         .run(c.command(&["actuator", "put", name, "--", "COMMAND"]))
+}
+
+pub(super) fn not_actuated(p: Problem, c: &ProblemContext, service: &ServiceName) -> Problem {
+    p.about(service.as_str())
+        .hint("whoever carries it out reads the count that is wished, as you can, with")
+        .run(c.command(&["gateway", "observe", service.as_str()]))
 }

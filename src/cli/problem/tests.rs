@@ -329,6 +329,7 @@ fn waits_and_gaps() -> Vec<Rejection> {
         Rejection::NoSuchService { service: id("wep") },
         Rejection::NoSuchKey { key: "k\u{202e}9".to_owned() },
         Rejection::NoSuchActuator { name: "k8s-prod".to_owned() },
+        Rejection::NotActuated { service: service() },
         super::authority_rows::relocating(service()),
         Rejection::AlwaysOn { service: service(), environment: id("shop") },
         missing(MissingFact::Evidence),

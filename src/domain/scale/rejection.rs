@@ -337,6 +337,9 @@ pub enum Rejection {
     /// No such actuator.
     #[error("there is no actuator {name}")]
     NoSuchActuator { name: String },
+    /// The service has none: its wish is all there is.
+    #[error("{service} has no actuator: its count is wished here and carried out elsewhere")]
+    NotActuated { service: ServiceName },
 
     /// A fact could not be read or proved.
     #[error("{}", fact.text(service))]
@@ -403,6 +406,7 @@ impl Rejection {
             Self::NoSuchService { .. } => "service_not_found",
             Self::NoSuchKey { .. } => "key_not_found",
             Self::NoSuchActuator { .. } => "actuator_not_found",
+            Self::NotActuated { .. } => "no_actuator",
             Self::NoSuchAuthorization { .. } => "authorization_not_found",
             Self::FactUnknown { fact, .. } => match fact {
                 MissingFact::Evidence

@@ -109,7 +109,8 @@ impl Rejection {
             | Self::Retired { .. }
             | Self::NoSuchKey { .. }
             | Self::NoSuchAuthorization { .. }
-            | Self::NoSuchActuator { .. } => Class::NotFound,
+            | Self::NoSuchActuator { .. }
+            | Self::NotActuated { .. } => Class::NotFound,
             Self::FactUnknown { .. } | Self::ClockSkew { .. } => Class::FactUnknown,
         }
     }

@@ -66,7 +66,8 @@ impl Rejection {
             | Self::NoSuchService { .. }
             | Self::NoSuchKey { .. }
             | Self::NoSuchAuthorization { .. }
-            | Self::NoSuchActuator { .. } => false,
+            | Self::NoSuchActuator { .. }
+            | Self::NotActuated { .. } => false,
         }
     }
 
@@ -97,6 +98,9 @@ impl Rejection {
 
     /// Whether the refusal itself is kept as a row (design, section 1, 6).
     pub const fn is_kept(&self) -> bool {
-        matches!(self.class(), Class::Denied | Class::Cooldown | Class::ExternalOwner)
+        matches!(
+            self.class(),
+            Class::Denied | Class::Cooldown | Class::Capacity | Class::ExternalOwner
+        )
     }
 }
