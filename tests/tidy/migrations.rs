@@ -18,7 +18,7 @@ const MIGRATIONS: [(&str, &str); 4] = [
     ),
     (
         "sqlite/migrations/0002.sql",
-        "bb050deacdc8a908c46918f43f4d040779d6310924e38609ac4a4f4b21466c0a",
+        "ed297be3d7588e74f99820a6c9fa1d9ca3ace1f5def179634c7f522ecd1c2e4a",
     ),
     (
         "postgres/migrations/0002.sql",

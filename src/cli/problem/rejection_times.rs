@@ -86,13 +86,10 @@ pub(super) fn clock_skew(
     let service = service.as_str();
     p.values(mark.to_string(), now.to_string())
         .fact("behind", mark.since(now).to_string())
-        .hint("set this clock if it is wrong; if it is right, look at who has written, and say so")
+        .hint(
+            "set the clock if it is wrong (the server's, where the ledger is on one); if it is \
+             right, look at who has written, and say so",
+        )
         .run(c.command(&["log", service]))
-        .run(c.command(&[
-            "clock",
-            "accept",
-            service,
-            "--reason",
-            "the clock of this host is right",
-        ]))
+        .run(c.command(&["clock", "accept", service, "--reason", "the clock is right"]))
 }

@@ -345,7 +345,7 @@ pub enum Rejection {
     #[error("{}", fact.text(service))]
     FactUnknown { service: ServiceName, fact: MissingFact },
     /// The clock went back too far.
-    #[error("this clock says {now}, but {service} was written at {mark}")]
+    #[error("the clock says {now}, but {service} was written at {mark}")]
     ClockSkew { service: ServiceName, now: Timestamp, mark: Timestamp },
 }
 
