@@ -1,6 +1,7 @@
 //! Placement: the rules over code, and the real program over both engines.
 
 mod golden;
+mod model;
 mod operations;
 mod program;
 mod receipts;

@@ -128,6 +128,9 @@ impl Worker<'_> {
                 continue;
             }
             let after = self.step(session, &operation, step)?;
+            if after.unsure == Some(self.token()) && !after.course.is_over() {
+                self.lease_anew(session)?;
+            }
             if after.is_done(step) && after.trouble.is_none() || after.course != operation.course {
                 failed = 0;
                 continue;
@@ -163,6 +166,26 @@ impl Worker<'_> {
         let command = Command::RenewLease { operation_id, token, ttl: LEASE_TTL_DEFAULT };
         let placed = self.transition(session, command)?;
         self.note(placed.operation());
+        Ok(())
+    }
+
+    /// Another lease after a call of which nobody knows the end: whatever is left of it can change
+    /// nothing once the next call is made.
+    fn lease_anew(&mut self, session: &mut Session) -> Result<(), OpError> {
+        let (id, mine) = (self.id.clone(), self.token());
+        let (lease_instance_id, holder) = (mint("lease-")?, session.place.holder());
+        let placed = session.place(std::slice::from_ref(&self.id), None, |state, _| {
+            let now = state.operations.get(&id).and_then(|it| it.lease.as_ref()).map(|it| it.token);
+            Ok(Command::AcquireLease {
+                operation_id: id.clone(),
+                lease_instance_id,
+                holder,
+                ttl: LEASE_TTL_DEFAULT,
+                supersede: now == Some(mine),
+            })
+        })?;
+        let lease = placed.operation().and_then(|operation| operation.lease.clone());
+        self.lease = lease.ok_or_else(|| not_found("operation", &self.id))?;
         Ok(())
     }
 

@@ -214,6 +214,10 @@ fn what_may_pass_is_tried_again_but_not_for_long_while_nothing_serves() {
     let lost = StepEnd::Lost(Detail::cut("killed"));
     world.end(&operation, token, step, lost).expect("it is recorded");
     assert_eq!(world.operation(&operation).course, Course::Forward);
+    // Its call may still act: nothing more is begun under that lease.
+    let refusal = world.start(&operation, token).expect_err("it is not sure");
+    assert_eq!(refusal.code(), "wrong_state");
+    let token = world.lease_as(&operation, true).expect("a newer one");
     assert_eq!(fail(&mut world, &operation, token, slow()), Course::Back);
     assert_eq!(world.until(&operation, token, None), [Step::Unfence, Step::Undrain]);
 }

@@ -75,16 +75,8 @@ pub(super) fn profile(name: &str, floor: &str, maximum: &str) -> Profile {
 /// `small` is half of `large`. Three cells: `a1` and `a2` in location `a`, `b1` in `b`.
 impl World {
     pub(super) fn new() -> Self {
-        let now: Timestamp = "2026-01-01T12:00:00Z".parse().expect("an instant");
-        let mut world = Self {
-            state: PlacementState::default(),
-            log: Vec::new(),
-            now,
-            incarnation: 1,
-            policy: Denying::default(),
-            host: "h1".to_owned(),
-            calls: 0,
-        };
+        let mut world = Self::empty();
+        let now = world.now;
         for location in ["a", "b"] {
             let about = Detail::cut("a place");
             let setting = PlaceLocation { name: id(location), revision: id_number(1), about };
@@ -104,6 +96,23 @@ impl World {
         world.put_policy(|_| {});
         world.must(&Command::RegisterRelocator(Box::new(relocator(&OPS))));
         world
+    }
+
+    /// A world in which just this is known.
+    pub(super) fn knowing(state: PlacementState, now: Timestamp) -> Self {
+        Self { state, now, log: Vec::new(), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self {
+            state: PlacementState::default(),
+            log: Vec::new(),
+            now: "2026-01-01T12:00:00Z".parse().expect("an instant"),
+            incarnation: 1,
+            policy: Denying::default(),
+            host: "h1".to_owned(),
+            calls: 0,
+        }
     }
 
     /// The policy, with something changed.

@@ -134,6 +134,9 @@ impl PlacementState {
                 operation.is_of(*token, *epoch)?;
                 operation.ends(*step)?;
                 operation.fail(trouble.clone(), *course)?;
+                if matches!(trouble, Trouble::Lost { .. }) {
+                    operation.unsure = Some(*token);
+                }
             }
             PlacementBody::PlacementCommitted { token, epoch, reservations, .. } => {
                 commit(operation, environment, *token, *epoch, at)?;
@@ -196,6 +199,7 @@ fn lease(
             environment.leases += 1;
             operation.lease = Some(lease.clone());
             operation.started = None;
+            operation.unsure = None;
             operation.copy_again();
         }
         PlacementBody::OperationLeaseRenewed { token, expires_at, .. } => {

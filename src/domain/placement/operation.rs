@@ -292,6 +292,10 @@ pub struct Operation {
     /// Under which token the source was last fenced by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fenced: Option<FenceToken>,
+    /// The lease under which a call was made of which nobody knows the end. It may still act, so
+    /// nothing more is begun under that lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsure: Option<FenceToken>,
     /// When it was admitted.
     pub admitted_at: Timestamp,
     /// By whom.

@@ -121,6 +121,7 @@ fn begun(
         trouble: None,
         lease: None,
         fenced: None,
+        unsure: None,
         admitted_at: draft.now,
         actor: draft.context.by.actor.clone(),
         ended_at: None,

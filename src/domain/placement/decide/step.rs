@@ -10,7 +10,7 @@ use super::lease::check_at_work;
 use super::leave::ended;
 use super::reserved::{Moving, Point};
 use super::{Decided, Decision, Draft, Held, not_found};
-use crate::domain::id::{CallId, ServiceName};
+use crate::domain::id::{CallId, FenceToken, ServiceName};
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::result::Detail;
 
@@ -25,6 +25,14 @@ fn check_alive(draft: &Draft<'_>, operation: &Operation) -> Result<(), Placement
         }),
         None => Err(wrong(operation, "nobody carries it out")),
     }
+}
+
+/// Refuses the lease of a call that may still act: under a newer one it can change nothing.
+fn check_sure(operation: &Operation, token: FenceToken) -> Result<(), PlacementRejection> {
+    if operation.unsure != Some(token) {
+        return Ok(());
+    }
+    Err(wrong(operation, "its last call may still act: go on under a newer lease"))
 }
 
 fn wrong(operation: &Operation, why: &'static str) -> PlacementRejection {
@@ -51,6 +59,7 @@ pub(super) fn start(
 
     check_at_work(operation)?;
     check_alive(draft, operation)?;
+    check_sure(operation, held.1)?;
     let step = operation.next_step().ok_or_else(|| wrong(operation, "nothing is left to do"))?;
     if step.is_of_ledger() {
         return Err(wrong(operation, "the ledger does what comes next"));
@@ -159,6 +168,7 @@ pub(super) fn commit(draft: &Draft<'_>, held: Held<'_>, services: &[ServiceName]
 
     check_at_work(operation)?;
     check_alive(draft, operation)?;
+    check_sure(operation, held.1)?;
     let at = Point::of(operation);
     let moving = Moving::of(operation);
     let operation_id = operation.operation_id.clone();
