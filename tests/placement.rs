@@ -2,6 +2,7 @@
 
 mod golden;
 mod model;
+mod observed;
 mod operations;
 mod program;
 mod receipts;

@@ -8,6 +8,7 @@
 mod calls;
 mod gateway;
 mod kills;
+mod placement;
 mod puts;
 
 use std::io::PipeWriter;

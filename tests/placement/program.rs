@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::support::{Ran, World};
 
 /// A ledger with two cells that are folders, an environment in the first, and who may move it.
-struct Placed {
-    world: World,
-    root: PathBuf,
+pub(super) struct Placed {
+    pub(super) world: World,
+    pub(super) root: PathBuf,
 }
 
 const POLICY: &str = "permit (principal, action, resource);";
 
 impl Placed {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = World::new();
         world.init_fake();
         let policy = world.write("all.cedar", POLICY);
@@ -63,30 +63,30 @@ impl Placed {
         placed
     }
 
-    fn write(&self, below: &str, text: &str) {
+    pub(super) fn write(&self, below: &str, text: &str) {
         let path = self.root.join(below);
         fs::create_dir_all(path.parent().expect("below")).expect("made");
         fs::write(path, text).expect("written");
     }
 
     #[expect(clippy::disallowed_methods, reason = "the application of the test opens its database")]
-    fn database(&self, cell: &str, generation: &str) -> rusqlite::Connection {
+    pub(super) fn database(&self, cell: &str, generation: &str) -> rusqlite::Connection {
         let copy = self.root.join(format!("cells/{cell}/shop/{generation}"));
         fs::create_dir_all(&copy).expect("made");
         rusqlite::Connection::open(copy.join("database.sqlite")).expect("opened")
     }
 
-    fn route(&self) -> Value {
+    pub(super) fn route(&self) -> Value {
         let text = fs::read_to_string(self.root.join("routes/shop.json")).expect("a route");
         serde_json::from_str(&text).expect("a whole document")
     }
 
-    fn shop(&self) -> Value {
+    pub(super) fn shop(&self) -> Value {
         self.world.json("placement show shop").exits(0).at("/environment")
     }
 
     /// A change under the revisions that hold now.
-    fn change(&self, words: &str) -> Ran {
+    pub(super) fn change(&self, words: &str) -> Ran {
         let revision = &self.shop()["revision"];
         self.world.json(&format!(
             "placement change shop --expect-revision {revision} --policy-revision 1 {words}"
