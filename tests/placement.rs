@@ -8,5 +8,6 @@ mod program;
 mod receipts;
 mod registry;
 mod rows;
+mod services;
 mod walk;
 mod world;

@@ -6,7 +6,7 @@ use scalectl::domain::scale::intent::Reason;
 use scalectl::domain::scale::policy::PolicyAction;
 
 use super::receipts::usage;
-use super::world::{World, cell, id_number, profile};
+use super::world::{World, amounts, cell, id_number, profile};
 use crate::rules::support::{count, id};
 
 fn code(world: &mut World, command: &Command) -> &'static str {
@@ -114,4 +114,35 @@ fn a_pool_has_a_revision_and_policy_is_asked_to_register() {
     world.policy.0.insert(("ann".to_owned(), PolicyAction::Register));
     assert_eq!(code(&mut world, &put(5, Some(1))), "denied");
     assert_eq!(world.state.pools[&id("p")].max_replicas, count(4));
+}
+
+#[test]
+fn a_larger_profile_stays_shared_and_another_isolation_comes_with_no_name() {
+    let mut world = World::new();
+    world.adopt("shop", "a1", "small");
+    let mut alone =
+        profile("alone", "cpu=1,memory=1GiB,storage=1GiB", "cpu=2,memory=2GiB,storage=6GiB");
+    alone.isolation = id("dedicated");
+    world.must(&Command::PutProfile(Box::new(alone)));
+    let change = world.change_of("k1", "shop", "profile=alone");
+    let refusal = world.run(&Command::Change(Box::new(change))).expect_err("nobody offers it");
+    assert_eq!(refusal.code(), "profile_not_offered");
+    world.change("k2", "shop", "profile=large").expect("there is room");
+    let has = &world.env("shop").effective.profile;
+    assert_eq!(world.state.profiles[has].isolation, id("shared"));
+}
+
+/// What is reserved is the floor with what is added to it: four environments fill a cell of four
+/// processors, though each may take two where there is room.
+#[test]
+fn a_floor_is_reserved_and_no_maximum() {
+    let mut world = World::new();
+    for number in 1..=4 {
+        world.adopt(&format!("e{number}"), "a1", "small");
+    }
+    let whole = world.state.reserved(&id("a1"), None).whole();
+    assert_eq!(whole, amounts("cpu=4,memory=4GiB,storage=4GiB"));
+    let ask = world.adoption("e5", "a1", "small");
+    let refusal = world.run(&Command::Adopt(Box::new(ask))).expect_err("the cell is full");
+    assert_eq!(refusal.code(), "capacity_unavailable");
 }

@@ -1,0 +1,147 @@
+//! What a placement and the counts of its services have to do with each other, and what a person is
+//! shown while a change is under way.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::program::Placed;
+use crate::support::SERVICE;
+
+/// An environment with the service `web` in it, which has three replicas.
+fn with_web() -> Placed {
+    let placed = Placed::new();
+    placed.world.run(&format!("{SERVICE} --backoff 0s --environment shop")).exits(0);
+    placed.world.run("scale web=3 --reason r --no-wait").exits(0);
+    placed
+}
+
+/// A move that has come to its drain and no further: its operation.
+fn drained(placed: &mut Placed) -> String {
+    placed.change("--location us --key k1").exits(0);
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    placed.world.set("SCALECTL_TEST_CRASH", "after_answer#2");
+    let ran = placed.world.run(&format!("operation run {id}"));
+    placed.world.unset("SCALECTL_TEST_CRASH");
+    assert_eq!(ran.code, None, "{ran:#?}");
+    assert_eq!(placed.route()["unavailable"], "relocating");
+    id
+}
+
+fn wish(placed: &Placed, count: u64, key: &str) -> crate::support::Ran {
+    placed.world.json(&format!(
+        "intent put web --replicas {count} --expect-revision latest --key {key} --reason r"
+    ))
+}
+
+fn kinds_of(placed: &Placed) -> Vec<String> {
+    let all = placed.world.json("log web --limit 200").exits(0).at("/events");
+    let all = all.as_array().expect("a list").iter();
+    all.map(|event| event["event"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn while_it_moves_nothing_of_its_services_starts_and_a_move_writes_no_count() {
+    let mut placed = with_web();
+    let before = kinds_of(&placed);
+    let id = drained(&mut placed);
+    let ran = wish(&placed, 4, "w1");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(11), "relocating".into()), "{ran:#?}");
+    placed.world.run(&format!("operation run {id}")).exits(0);
+    let wishes = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "intent_accepted").count();
+    assert_eq!(wishes(&kinds_of(&placed)), wishes(&before), "a move wishes no count");
+    let ran = wish(&placed, 4, "w2");
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert_eq!(placed.shop()["epoch"], 2, "a count moves nothing");
+}
+
+#[test]
+fn a_move_waits_for_what_of_its_services_is_in_flight() {
+    let placed = with_web();
+    placed.world.script(&["ok", "hang"]);
+    let mut call = placed.world.start("scale web=4 --reason r --no-wait");
+    placed.world.until("the call begins", || placed.world.fake_log("calls").len() == 2);
+    let ran = placed.change("--location us --key k1");
+    call.kill().expect("ours");
+    call.wait().expect("it ends");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(11), "service_in_flight".into()));
+    assert_eq!(
+        (&placed.shop()["operation"], &placed.shop()["revision"]),
+        (&json!(null), &json!(1))
+    );
+}
+
+#[test]
+fn what_is_always_on_takes_no_zero_and_what_sleeps_stops_no_database() {
+    let placed = with_web();
+    placed.change("--runtime-mode always-on --key k1").exits(0);
+    let ran = wish(&placed, 0, "w1");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(15), "always_on".into()), "{ran:#?}");
+    placed.change("--runtime-mode on-demand --key k2").exits(0);
+    let route = placed.route();
+    placed.world.run("scale web=0 --reason r --no-wait").exits(0);
+    assert_eq!(placed.route(), route, "it is led to as before");
+    placed.database("a", "1-first").execute("INSERT INTO entry VALUES (9)", []).expect("it writes");
+}
+
+/// Every file of the cells with its size and its time of change.
+fn files(folder: &Path) -> BTreeMap<PathBuf, (u64, std::time::SystemTime)> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in fs::read_dir(&at).expect("a folder").flatten() {
+            let about = entry.metadata().expect("it is there");
+            if about.is_dir() {
+                open.push(entry.path());
+            } else {
+                found.insert(entry.path(), (about.len(), about.modified().expect("a time")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn another_profile_touches_no_file() {
+    let placed = Placed::new();
+    let before = files(&placed.root);
+    placed.change("--profile large --key k1").exits(0);
+    assert_eq!(placed.shop()["effective_profile"], "large");
+    assert_eq!(files(&placed.root), before);
+}
+
+#[test]
+fn what_is_wished_is_shown_beside_what_is_until_it_is_over() {
+    let mut placed = Placed::new();
+    let id = drained(&mut placed);
+    let shop = placed.shop();
+    assert_eq!(shop["desired"]["location"], "us", "the wish");
+    assert_eq!((&shop["effective_cell"], &shop["effective_location"]), (&json!("a"), &json!("eu")));
+    assert_eq!((&shop["epoch"], &shop["operation"]), (&json!(1), &json!(id)));
+    assert_eq!((&shop["phase"], &shop["unavailable"]), (&json!("drain"), &json!(true)));
+    let reserved = shop["reserved"].as_array().expect("a list");
+    let roles: Vec<(&Value, &Value)> =
+        reserved.iter().map(|it| (&it["role"], &it["cell"])).collect();
+    assert_eq!(roles, [(&json!("primary"), &json!("a")), (&json!("overlap"), &json!("b"))]);
+    placed.world.run(&format!("operation run {id}")).exits(0);
+    // A relocator that refuses says why, until it does not refuse any more.
+    placed.write("cells/a/limit.json", r#"{"storage_bytes": 10}"#);
+    placed.change("--standby eu --key k2 --run");
+    let shop = placed.shop();
+    assert_eq!(shop["phase"], "snapshot");
+    assert!(shop["reason"].as_str().expect("a reason").contains("bytes"), "{shop}");
+}
+
+#[test]
+fn giving_up_a_wait_ends_nothing() {
+    let placed = Placed::new();
+    placed.change("--location us --key k1").exits(0);
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    placed.world.run(&format!("operation wait {id} --timeout 1s")).exits(19);
+    assert_eq!(placed.shop()["operation"], json!(id), "it is there as before");
+    placed.world.run(&format!("operation run {id}")).exits(0);
+    placed.world.run(&format!("operation wait {id} --timeout 1s")).exits(0);
+    assert_eq!(placed.shop()["effective_cell"], "b");
+}
