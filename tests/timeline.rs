@@ -17,9 +17,10 @@ pub(crate) const HOSTILE: &str = "</td><script>document.title='owned'</script><i
 pub(crate) fn day() -> World {
     let mut world = World::new();
     world.set("SCALECTL_TEST_HOST_NAME", "bastion-1");
-    world.be("sre:1001");
     world.still("2026-11-23T20:00:00Z");
+    // On a server the ledger is nobody's own.
     world.init_fake();
+    world.be("sre:1001");
     let rules = "@id(\"anything\") permit(principal, action, resource);\n@id(\"no-zero-in-hours\") \
                  forbid(principal, action == Action::\"scale_to_zero\", resource);\n";
     world.write("rules.cedar", rules);
