@@ -13,7 +13,7 @@ mod seeds;
 mod targets;
 
 use std::panic::catch_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mutate::{Random, mutated};
 use targets::{ALL, Target, named};
@@ -225,15 +225,41 @@ fn a_broken_property_is_told_and_shrunk() {
     assert_eq!(shrunk(broken, b"in 2026 or so".to_vec()), b"20");
 }
 
+fn seeds_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name)
+}
+
 /// Writes what the coverage-guided run begins with.
 #[test]
 #[ignore = "writes fuzz/seeds"]
 fn seeds_are_written_for_the_coverage_guided_run() {
     for (name, _) in ALL {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name);
+        let folder = seeds_of(name);
+        let _there_or_not = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("made");
         for (index, row) in corpus::of(name).iter().enumerate() {
             std::fs::write(folder.join(format!("{index:03}")), row).expect("written");
         }
     }
+}
+
+/// A target without seeds would begin with nothing, and one with others than these with what
+/// nobody holds.
+#[test]
+fn the_coverage_guided_run_begins_with_what_is_held_here() {
+    let mut other = Vec::new();
+    for (name, _) in ALL {
+        let entries = std::fs::read_dir(seeds_of(name)).into_iter().flatten();
+        let files = entries.map(|entry| std::fs::read(entry.expect("an entry").path()));
+        let mut found: Vec<Vec<u8>> = files.map(|file| file.expect("a seed")).collect();
+        found.sort();
+        if found.is_empty() || found != corpus::of(name) {
+            other.push(name);
+        }
+    }
+    let folders = std::fs::read_dir(seeds_of("")).expect("the seeds");
+    let folders = folders.map(|entry| entry.expect("an entry").file_name());
+    let gone = folders.filter(|it| !ALL.iter().any(|(name, _)| *it == **name)).count();
+    let writer = "fuzz::seeds_are_written_for_the_coverage_guided_run";
+    assert!(other.is_empty() && gone == 0, "{other:?}, {gone} of no target: run {writer}");
 }
