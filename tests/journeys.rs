@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod seen;
+pub(crate) mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -17,5 +17,6 @@ mod outcomes;
 mod owners;
 mod pipelines;
 mod reading;
+mod seen;
 mod server;
 mod world;

@@ -213,3 +213,49 @@ fn the_command_of_the_recipe_is_told_as_written() {
     let check = checks.as_array().unwrap().iter().find(|check| check["check"] == "notify").unwrap();
     assert!(check["found"].to_string().contains("break_glass, approval, unknown"), "{check}");
 }
+
+/// Each line of a batch tells as its single command would, once, and holds up no write.
+#[test]
+fn a_line_of_a_batch_tells_too() {
+    let world = asks();
+    told_by(&world, "\"approval\"", KEEP, "");
+    let put = |count: u64, key: &str| {
+        format!("intent put web --replicas {count} --key {key} --reason r --supersede")
+    };
+    let lines = |all: &[String]| -> String {
+        all.iter()
+            .map(|line| serde_json::json!({"command": line.split(' ').collect::<Vec<_>>()}))
+            .fold(String::new(), |text, line| text + &line.to_string() + "\n")
+    };
+    let all = [put(2, "k1"), put(2, "k1"), "nonsense".to_owned(), put(3, "k2"), put(9, "k3")];
+    let ran = world.run_with("batch", lines(&all).as_bytes());
+    let exits: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["exit"].clone())
+        .collect();
+    assert_eq!(exits, [13, 13, 2, 13, 0], "{ran:#?}");
+    let mut keys: Vec<String> =
+        told(&world).iter().map(|it| it["execution_key"].as_str().unwrap().to_owned()).collect();
+    keys.sort();
+    assert_eq!(keys, ["k1", "k2"], "each once, and nobody of what needs nobody");
+    // That nobody could be told is a warning at the end; the line is written.
+    told_by(&world, "\"approval\"", "exit 3", "");
+    let ran = world.run_with("batch", lines(&[put(1, "k4")]).as_bytes()).exits(13);
+    assert!(
+        ran.stderr.contains("warning: approval was not told: it ended with exit 3"),
+        "{ran:#?}"
+    );
+    assert_eq!(ran.at("/recorded"), "yes");
+    // While somebody is being told, the write is there for others.
+    told_by(&world, "\"approval\"", "touch \"$HOME/begun\"; sleep 300", "timeout = \"8s\"");
+    let input = world.write("lines", lines(&[put(0, "k5")]));
+    let mut batch = world.command(&["batch"]);
+    batch.stdin(std::fs::File::open(input).unwrap()).stdout(std::process::Stdio::null());
+    let mut child = batch.stderr(std::process::Stdio::null()).spawn().unwrap();
+    world.until("it is being told", || world.path("begun").exists());
+    world.run("approval show k5").exits(0);
+    assert_eq!(child.try_wait().unwrap(), None, "it was still being told");
+    crate::support::send(&child, rustix::process::Signal::TERM);
+    child.wait().unwrap();
+}

@@ -18,6 +18,7 @@ mod refused;
 mod replication;
 mod roles;
 mod secrets;
+mod seen;
 mod statements;
 mod tls;
 mod waits;

@@ -23,6 +23,7 @@ mod journeys;
 mod kubectl;
 mod life;
 mod local_adapter;
+mod looks;
 mod metrics;
 mod model;
 mod notify;

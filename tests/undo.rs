@@ -156,3 +156,22 @@ fn the_line_stops_at_what_needs_somebody() {
     let ran = world.run("scale web=3 api=3 --reason x --key r-1 --max-attempts 1").exits(17);
     assert!(ran.stdout.lines().any(|line| line.starts_with("web ")), "{ran:#?}");
 }
+
+/// Each says once what it takes back, before the first of them begins.
+#[test]
+fn several_undos_tell_each_once() {
+    let world = World::with_local();
+    world.run("service put api --actuator procs --writer ops --max 10 --backoff 0s").exits(0);
+    world.run("scale web=1 api=2 --reason first").exits(0);
+    world.run("scale web=2 api=1 --reason grow").exits(0);
+    let ran = world.run("scale web api --undo --reason back").exits(0);
+    for told in ["undo of web@2  1 → 2", "undo of api@2  2 → 1"] {
+        assert_eq!(ran.stderr.matches(told).count(), 1, "{ran:#?}");
+    }
+    let (begun, told) = (ran.stderr.find("accepted "), ran.stderr.rfind("undo of "));
+    assert!(told < begun, "all plans come first: {ran:#?}");
+    let status = world.json("status").exits(0);
+    assert_eq!(status.at("/services/0/desired_replicas"), 2, "{status:#?}");
+    assert_eq!(status.at("/services/1/desired_replicas"), 1);
+    world.run("scale api=0 --reason end").exits(0);
+}

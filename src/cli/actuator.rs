@@ -244,7 +244,7 @@ fn check(args: &CheckArgs, app: &mut App, out: &mut Out) -> Outcome {
     out.progress(&announced(&plan));
     let report = plan.run(app.session()?)?;
     let mut table =
-        Table::new([Column::left("CHECK"), Column::left("SAYS"), Column::left("SEEN").shrinks()]);
+        Table::new([Column::left("CHECK"), Column::left("SAYS"), Column::left("SEEN").wraps()]);
     for check in &report.checks {
         let says = match check.says {
             Checked::Passed => Cell::new("ok").tone(Tone::Good),

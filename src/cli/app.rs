@@ -1,5 +1,6 @@
 //! What every verb has at hand: the flags that all of them take, the environment, the ledger.
 
+mod anew;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

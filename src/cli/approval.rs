@@ -140,7 +140,7 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         Column::right("TO"),
         Column::left("BY"),
         Column::left("UNTIL"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     let pending =
         |execution: &&Execution| approval_status(execution, now) == Some(ApprovalStatus::Pending);

@@ -299,7 +299,7 @@ fn table_of(looks: &[Looked]) -> Table {
         Column::right("NOW"),
         Column::right("WANT"),
         Column::right("VALUE"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     for look in looks {
         let Some(evaluation) = &look.evaluation else {

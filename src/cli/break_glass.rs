@@ -279,7 +279,7 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         Column::left("STATE"),
         Column::left("BY"),
         Column::left("INCIDENT"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     let exit = if check && waiting > 0 { Exit::Attention } else { Exit::Ok };
     let mut answer = match exit {

@@ -69,7 +69,7 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::left("CHECK"),
         Column::left("STATE"),
-        Column::left("FOUND").shrinks(),
+        Column::left("FOUND").wraps(),
         Column::left("DO"),
     ]);
     for check in &checks {

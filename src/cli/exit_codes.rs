@@ -23,7 +23,7 @@ fn run(_matches: &ArgMatches, _app: &mut App, _out: &mut Out) -> Outcome {
         Column::right("EXIT"),
         Column::left("WORD"),
         Column::left("THE TARGET"),
-        Column::left("WHAT TO DO").shrinks(),
+        Column::left("WHAT TO DO").wraps(),
     ]);
     let mut rows = Vec::new();
     for exit in Exit::ALL {

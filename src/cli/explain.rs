@@ -2,6 +2,8 @@
 
 mod at_call;
 
+use std::fmt::Display;
+
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use serde_json::json;
 
@@ -13,6 +15,7 @@ use super::log::{describe, event_view};
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
 use super::problem::ProblemContext;
+use super::table::{Cell, Column, Table};
 use super::{plan, unwell, upon, view};
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::scale::decide::waits_behind;
@@ -119,20 +122,17 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
         .line(view::headline(&execution))
         .line(String::new())
         .line("What happened");
-    for event in &events {
-        answer = answer.line(format!("  {}  {}", event.at, describe(event)));
-    }
-    answer = answer.line(String::new()).line("What is known");
-    for (label, text) in &known {
-        answer = answer.line(format!("  {label:<13} {text}"));
-    }
+    let happened = events.iter().map(|event| (event.at, describe(event)));
+    answer = answer.table(list(happened)).line(String::new()).line("What is known");
+    answer = answer.table(list(known.iter().map(|(label, text)| (format!("{label:<12}"), text))));
     let gates = at_call::seen(&execution, &events);
     if !gates.is_empty() {
         answer = answer.line(String::new()).line("Gates at the call");
     }
-    for (gate, seen) in &gates {
-        answer = answer.line(format!("  {:>2} {:<12} {seen}", gate.number(), gate.as_str()));
-    }
+    let numbered = |(gate, seen): &(Gate, String)| {
+        (format!("{:>2} {:<12}", gate.number(), gate.as_str()), seen.clone())
+    };
+    answer = answer.table(list(gates.iter().map(numbered)));
     let view = |(gate, seen): &(Gate, String)| {
         let (number, gate) = (gate.number(), gate.as_str());
         json!({"number": number, "gate": gate, "seen": seen})
@@ -143,13 +143,21 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
         answer = answer.line(line);
     }
     if !ways.is_empty() {
-        answer = answer.line(String::new()).line("Ways out");
-        for (number, (command, why)) in ways.iter().enumerate() {
-            answer = answer.line(format!("  {}  {command}   {why}", number + 1));
-        }
+        let numbered = ways.iter().zip(1..);
+        let numbered = numbered.map(|((line, why), at)| (format!("{at}  {line}"), why));
+        answer = answer.line(String::new()).line("Ways out").table(list(numbered));
     }
     answer.current = view::current(&state.head);
     Ok(answer)
+}
+
+/// A list below its heading: what is told, and what is said of it.
+fn list(rows: impl Iterator<Item = (impl Display, impl Display)>) -> Table {
+    let mut list = Table::list([Column::left(""), Column::left("").wraps()]);
+    for (what, text) in rows {
+        list.row([Cell::new(what), Cell::new(text)]);
+    }
+    list
 }
 
 /// Whose word the wish rests on, beside that of whoever made it, and who may still say it.

@@ -228,7 +228,7 @@ fn table_of(rows: &[Gated], now: Timestamp) -> Table {
         Column::left("READ"),
         Column::left("WISH"),
         Column::left("GATE"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     for row in rows {
         let is_open = row.passage == Passage::Open;

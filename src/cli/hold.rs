@@ -103,7 +103,7 @@ fn list(app: &mut App) -> Outcome {
         Column::right("COUNT"),
         Column::left("UNTIL"),
         Column::left("BY"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     let mut rows = Vec::new();
     let mut answer = Answer::ok();

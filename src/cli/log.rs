@@ -223,7 +223,7 @@ fn table_of(events: &[StoredEvent], span: &Span) -> Table {
         Column::left("EVENT"),
         Column::left("WHO"),
         Column::left("KNOWN AS"),
-        Column::left("WHAT").shrinks(),
+        Column::left("WHAT").wraps(),
     ]);
     for event in events {
         let reference =

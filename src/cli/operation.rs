@@ -221,7 +221,7 @@ fn show(id: &OperationId, app: &mut App) -> Outcome {
         Column::left("EVENT"),
         Column::left("STEP"),
         Column::left("WHO"),
-        Column::left("WHAT").shrinks(),
+        Column::left("WHAT").wraps(),
     ]);
     for event in &events {
         let step = event.body["step"].as_str().unwrap_or("-").to_owned();
@@ -253,7 +253,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
         Column::left("KIND"),
         Column::left("PHASE"),
         Column::left("ADMITTED"),
-        Column::left("REASON").shrinks(),
+        Column::left("REASON").wraps(),
     ]);
     let mut answer = Answer::ok();
     for it in &found {

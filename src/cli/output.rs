@@ -16,10 +16,13 @@ use super::exit::Exit;
 use super::problem::Problem;
 use super::table::{Look, Table};
 use crate::domain::id::LedgerId;
+use sink::Sink;
 
 mod end;
 mod last;
+mod narrow;
 mod screen;
+mod sink;
 
 /// The version of the answer's shape.
 pub const FORMAT_VERSION: u32 = 1;
@@ -294,40 +297,15 @@ pub struct Out {
     look: Look,
     stdout: Sink,
     stderr: Sink,
+    screen: Option<usize>,
     told: Option<last::Told>,
-}
-
-struct Sink {
-    writer: Box<dyn Write + Send>,
-    failure: Option<io::Error>,
-    is_closed: bool,
-    is_begun: bool,
-}
-
-impl Sink {
-    fn new(writer: impl Write + Send + 'static) -> Self {
-        Self { writer: Box::new(writer), failure: None, is_closed: false, is_begun: false }
-    }
-
-    fn write(&mut self, text: &str) {
-        if self.is_closed || text.is_empty() {
-            return;
-        }
-        self.is_begun = true;
-        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
-        if let Err(error) = written {
-            self.is_closed = true;
-            if error.kind() != io::ErrorKind::BrokenPipe {
-                self.failure = Some(error);
-            }
-        }
-    }
 }
 
 impl Out {
     /// The streams of this process.
     pub fn process(format: Format, look: Look) -> Self {
-        Self::to_writers(format, look, io::stdout(), io::stderr())
+        let out = Self::to_writers(format, look, io::stdout(), io::stderr());
+        Self { screen: narrow::width(), ..out }
     }
 
     /// Other streams, for tests.
@@ -337,7 +315,8 @@ impl Out {
         stdout: impl Write + Send + 'static,
         stderr: impl Write + Send + 'static,
     ) -> Self {
-        Self { format, look, stdout: Sink::new(stdout), stderr: Sink::new(stderr), told: None }
+        let (stdout, stderr) = (Sink::new(stdout), Sink::new(stderr));
+        Self { format, look, stdout, stderr, screen: None, told: None }
     }
 
     /// What stdout carries.
@@ -353,7 +332,7 @@ impl Out {
     /// Prints an answer: its one document, then warnings, error and hint on stderr.
     pub fn answer(&mut self, answer: &Answer) -> Exit {
         self.stdout.write(&answer.stdout_text(self.format, &self.look));
-        self.stderr.write(&answer.stderr_text());
+        self.stderr.write(&narrow::narrowed(&answer.stderr_text(), self.screen));
         if self.stdout.failure.is_some() {
             self.told = Some(last::Told::of(answer));
         }

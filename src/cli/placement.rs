@@ -188,7 +188,7 @@ fn locations(name: &EnvironmentName, app: &mut App) -> Outcome {
         Column::left("HERE"),
         Column::left("STATE"),
         Column::left("FREE"),
-        Column::left("ABOUT").shrinks(),
+        Column::left("ABOUT").wraps(),
     ]);
     let mut rows = Vec::new();
     for cell in state.cells.values().filter(|cell| policy.lets_into(cell)) {

@@ -216,7 +216,7 @@ pub(super) fn gates_table(reports: &Reports) -> Table {
         Column::right("GATE"),
         Column::left("NAME"),
         Column::left("SAYS"),
-        Column::left("SEEN").shrinks(),
+        Column::left("SEEN").wraps(),
     ]);
     for report in &reports.all {
         let (says, seen) = match &report.verdict {

@@ -298,7 +298,7 @@ fn asked_about(question: &Question, current: Option<Replicas>) -> String {
 fn print_template(args: &TemplateArgs, app: &App) -> Outcome {
     let templates = template::templates(&app.provenance()?.os_user);
     let Some(name) = &args.name else {
-        let mut table = Table::new([Column::left("NAME"), Column::left("FOR").shrinks()]);
+        let mut table = Table::new([Column::left("NAME"), Column::left("FOR").wraps()]);
         let mut answer = Answer::ok();
         for template in &templates {
             table.row([Cell::new(template.name).tone(Tone::Plain), Cell::new(template.summary)]);

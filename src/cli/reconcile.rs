@@ -125,7 +125,7 @@ fn answer_of(done: Reconciled, app: &App) -> Answer {
         Column::right("WANT"),
         Column::left("STATE"),
         Column::right("EXIT"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     for row in done.rows {
         let ending = ending_of(&row, app);

@@ -244,7 +244,7 @@ fn answer_of(all: All, recorded: Recorded) -> Answer {
         Column::left("STATE"),
         Column::left("OUTCOME"),
         Column::right("EXIT"),
-        Column::left("WHAT").shrinks(),
+        Column::left("WHAT").wraps(),
     ]);
     let mut views = Vec::new();
     for row in rows {

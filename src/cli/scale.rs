@@ -135,7 +135,8 @@ fn misshapen(args: &ScaleArgs, app: &App) -> Option<Problem> {
 
 /// The plan of a line with one wish.
 fn foreseen(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
-    let undone = undo::resolved(args, app, out)?;
+    let undone = undo::resolved(args, app)?;
+    undo::tell(undone.as_ref(), out);
     let args = undone.as_ref().map_or(args, |undone| &undone.args);
     let (wish, put) = (&args.wishes[0], args.put.clone());
     let answer = plan::of_wish(app, wish, put, args.controller.as_ref(), |app, put| {
@@ -146,12 +147,27 @@ fn foreseen(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
 
 /// What a line with one wish comes to.
 fn made(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let undone = begun(args, app)?;
+    undo::tell(undone.as_ref(), out);
+    ended(args, undone.as_ref(), app, out)
+}
+
+/// The same of a line whose plan has told what it takes back.
+fn made_as_planned(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
+    let undone = begun(args, app)?;
+    ended(args, undone.as_ref(), app, out)
+}
+
+fn begun(args: &ScaleArgs, app: &mut App) -> Result<Option<undo::Undone>, Fault> {
     if !args.no_wait {
         app.waits_at_most(args.timeout);
     }
-    let undone = undo::resolved(args, app, out)?;
-    let answer = followed(undone.as_ref().map_or(args, |undone| &undone.args), app, out)?;
-    Ok(undo::shown(answer, undone.as_ref()))
+    undo::resolved(args, app)
+}
+
+fn ended(args: &ScaleArgs, undone: Option<&undo::Undone>, app: &mut App, out: &mut Out) -> Outcome {
+    let answer = followed(undone.map_or(args, |undone| &undone.args), app, out)?;
+    Ok(undo::shown(answer, undone))
 }
 
 fn followed(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {

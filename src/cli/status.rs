@@ -102,7 +102,7 @@ fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
             identity.path.display(),
             identity.engine,
             identity.ledger_id,
-            now.truncated_to_millis()
+            now.truncated_to_seconds()
         ))
         .line(String::new());
     if rows.is_empty() {

@@ -1,9 +1,10 @@
 //! Tables for people: aligned, two spaces between columns, `-` for none.
 //!
-//! Owns the layout and the few colours. Never wraps and never leaves spaces at the end of a line;
-//! cuts only a column that allows it, and only on a terminal that is too narrow. Every cell is
-//! escaped here, so that nothing foreign can move the cursor or fake a row. A colour is never the
-//! only sign: it repeats what a word or a mark of the same cell says.
+//! Owns the layout and the few colours. Never leaves spaces at the end of a line. Only on a
+//! terminal that is too narrow it wraps sentences between words, cuts a column that allows it, and
+//! puts what then still has no room below its row; a command to paste is never broken. Every cell
+//! is escaped here, so that nothing foreign can move the cursor or fake a row. A colour is never
+//! the only sign: it repeats what a word or a mark of the same cell says.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -11,9 +12,12 @@ use std::io::IsTerminal;
 use unicode_width::UnicodeWidthStr;
 
 use super::escape::escape;
+use fit::{Strip, strips};
 
-/// The narrowest that a column is cut to.
-const SHRUNK_WIDTH_MIN: usize = 8;
+pub(super) use fit::{cut, wrapped};
+
+mod fit;
+
 const GAP: usize = 2;
 
 /// What the reader's screen can do.
@@ -126,29 +130,50 @@ impl Cell {
     }
 }
 
+/// What becomes of a column where the terminal is too narrow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Whole,
+    Cut,
+    CutBefore,
+    Wrapped,
+}
+
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     header: &'static str,
     right: bool,
-    shrinks: bool,
+    fit: Fit,
 }
 
 impl Column {
     /// A column of words. The header is given in upper case.
     pub const fn left(header: &'static str) -> Self {
-        Self { header, right: false, shrinks: false }
+        Self { header, right: false, fit: Fit::Whole }
     }
 
     /// A column of numbers.
     pub const fn right(header: &'static str) -> Self {
-        Self { header, right: true, shrinks: false }
+        Self { header, right: true, fit: Fit::Whole }
     }
 
     /// The column may be cut where the terminal is too narrow.
     #[must_use]
     pub const fn shrinks(self) -> Self {
-        Self { shrinks: true, ..self }
+        Self { fit: Fit::Cut, ..self }
+    }
+
+    /// The same of names whose end tells more than their beginning.
+    #[must_use]
+    pub const fn keeps_end(self) -> Self {
+        Self { fit: Fit::CutBefore, ..self }
+    }
+
+    /// The column is of sentences, which go on in the next line where the terminal is too narrow.
+    #[must_use]
+    pub const fn wraps(self) -> Self {
+        Self { fit: Fit::Wrapped, ..self }
     }
 }
 
@@ -157,12 +182,19 @@ impl Column {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    is_headed: bool,
+    indent: usize,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), rows: Vec::new() }
+        Self { columns: columns.into(), rows: Vec::new(), is_headed: true, indent: 0 }
+    }
+
+    /// A list below a heading: moved in, and without headers of its own.
+    pub fn list(columns: impl Into<Vec<Column>>) -> Self {
+        Self { is_headed: false, indent: GAP, ..Self::new(columns) }
     }
 
     /// Adds a row. Missing cells are `-`; there are never more cells than columns.
@@ -180,22 +212,58 @@ impl Table {
     /// The lines of the table, each with its line feed.
     pub fn render(&self, look: &Look) -> String {
         let marks: Vec<usize> = (0..self.columns.len()).map(|at| self.mark_width(at)).collect();
-        let widths = self.widths(&marks, look.width);
+        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.text_width(at)).collect();
+        let screen = look.width.map(|width| width.saturating_sub(self.indent));
+        let mut strips = strips(&self.columns, &natural, &marks, screen);
+        let is_empty =
+            |strip: &Strip, row: &[Cell]| strip.columns.iter().all(|(at, _)| row[*at].text == "-");
+        // What is said of no row has no header below the others either.
+        let is_said = |strip: &Strip| self.rows.iter().any(|row| !is_empty(strip, row));
+        strips.retain(|strip| strip.indent == 0 || is_said(strip));
         let header = |column: &Column| Cell { text: column.header.to_owned(), ..Cell::default() };
         let headers: Vec<Cell> = self.columns.iter().map(header).collect();
         let mut out = String::new();
-        for row in std::iter::once(&headers).chain(&self.rows) {
+        for row in self.is_headed.then_some(&headers).into_iter().chain(&self.rows) {
+            for strip in strips.iter().filter(|strip| strip.indent == 0 || !is_empty(strip, row)) {
+                self.push_strip(&mut out, strip, row, &marks, look.colour);
+            }
+        }
+        out
+    }
+
+    /// The lines of a row in one strip: as many as its longest sentence has.
+    fn push_strip(
+        &self,
+        out: &mut String,
+        strip: &Strip,
+        row: &[Cell],
+        marks: &[usize],
+        colour: bool,
+    ) {
+        let texts = strip.columns.iter().map(|(at, width)| match self.columns[*at].fit {
+            Fit::Wrapped => wrapped(&row[*at].text, *width).into_iter().map(Into::into).collect(),
+            Fit::Cut => vec![cut(&row[*at].text, *width)],
+            Fit::CutBefore => vec![fit::end_of(&row[*at].text, *width)],
+            Fit::Whole => vec![row[*at].text.as_str().into()],
+        });
+        let texts: Vec<Vec<std::borrow::Cow<'_, str>>> = texts.collect();
+        for number in 0..texts.iter().map(Vec::len).max().unwrap_or(0) {
             let start = out.len();
-            for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
-                if at > 0 {
+            out.push_str(&" ".repeat(self.indent + strip.indent));
+            for (place, ((at, width), texts)) in strip.columns.iter().zip(&texts).enumerate() {
+                if place > 0 {
                     out.push_str(&" ".repeat(GAP));
                 }
-                push_cell(&mut out, column.right, cell, widths[at], marks[at], look.colour);
+                let text = texts.get(number).map_or("", |text| text);
+                let cell = &row[*at];
+                let mark = if number == 0 { cell.mark } else { "" };
+                let tone = cell.tone.sgr().filter(|_| colour && !text.is_empty());
+                let right = self.columns[*at].right;
+                push_cell(out, right, (text, mark), tone, (*width, marks[*at]));
             }
             out.truncate(start + out[start..].trim_end_matches(' ').len());
             out.push('\n');
         }
-        out
     }
 
     /// How much room the marks of a column take, the space before them included.
@@ -204,55 +272,34 @@ impl Table {
         if widest == 0 { 0 } else { widest + 1 }
     }
 
-    /// The widths of the texts, after the columns that may shrink have made room.
-    fn widths(&self, marks: &[usize], screen: Option<usize>) -> Vec<usize> {
-        let natural = |(at, column): (usize, &Column)| {
-            let cells = self.rows.iter().map(|row| row[at].text.width());
-            cells.chain([column.header.width()]).max().unwrap_or(0)
-        };
-        let mut widths: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
-        let gaps = GAP * self.columns.len().saturating_sub(1);
-        let total = widths.iter().sum::<usize>() + marks.iter().sum::<usize>() + gaps;
-        let mut excess = screen.map_or(0, |screen| total.saturating_sub(screen));
-        for (width, _) in widths.iter_mut().zip(&self.columns).filter(|(_, c)| c.shrinks) {
-            let given = excess.min(width.saturating_sub(SHRUNK_WIDTH_MIN));
-            *width -= given;
-            excess -= given;
-        }
-        widths
+    /// How wide the texts of a column are, its header included.
+    fn text_width(&self, at: usize) -> usize {
+        let header = if self.is_headed { self.columns[at].header.width() } else { 0 };
+        self.rows.iter().map(|row| row[at].text.width()).max().unwrap_or(0).max(header)
     }
 }
 
-fn push_cell(out: &mut String, right: bool, cell: &Cell, width: usize, mark: usize, colour: bool) {
-    let text = cut(&cell.text, width);
-    let padding = " ".repeat(width.saturating_sub(text.width()));
+/// A text and its mark, in the room for both.
+fn push_cell(
+    out: &mut String,
+    right: bool,
+    (text, mark): (&str, &str),
+    sgr: Option<&str>,
+    (text_width, mark_width): (usize, usize),
+) {
+    let padding = " ".repeat(text_width.saturating_sub(text.width()));
     if right {
         out.push_str(&padding);
     }
-    let suffix = if cell.mark.is_empty() { String::new() } else { format!(" {}", cell.mark) };
-    match cell.tone.sgr().filter(|_| colour) {
-        Some(sgr) => out.extend(["\u{1b}[", sgr, "m", &text, &suffix, "\u{1b}[0m"]),
-        None => out.extend([&*text, &suffix]),
+    let suffix = if mark.is_empty() { String::new() } else { format!(" {mark}") };
+    match sgr {
+        Some(sgr) => out.extend(["\u{1b}[", sgr, "m", text, &suffix, "\u{1b}[0m"]),
+        None => out.extend([text, &suffix]),
     }
-    out.push_str(&" ".repeat(mark.saturating_sub(suffix.width())));
+    out.push_str(&" ".repeat(mark_width.saturating_sub(suffix.width())));
     if !right {
         out.push_str(&padding);
     }
-}
-
-/// The longest start of a text that fits, with `…` where something is left out.
-pub(super) fn cut(text: &str, width: usize) -> std::borrow::Cow<'_, str> {
-    if text.width() <= width {
-        return text.into();
-    }
-    let mut end = 0;
-    for (at, c) in text.char_indices() {
-        if text[..at + c.len_utf8()].width() >= width {
-            break;
-        }
-        end = at + c.len_utf8();
-    }
-    format!("{}…", &text[..end]).into()
 }
 
 #[cfg(test)]
@@ -308,7 +355,7 @@ größe      12     4    日本語/デプロ…   converged
 "
         );
         let tiny = Look::new(true, Some(5), None, None);
-        assert!(status().render(&tiny).contains("  shop/de…  -\n"));
+        assert!(status().render(&tiny).contains("\n    shop/de…\n"), "each below the one before");
         let wide = Look::new(true, Some(200), Some("1"), Some("xterm"));
         assert_eq!(status().render(&wide), status().render(&Look::PLAIN));
     }

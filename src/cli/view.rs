@@ -259,7 +259,7 @@ pub(crate) fn services_table(heads: &[ServiceHead]) -> Table {
         Column::right("MIN"),
         Column::right("MAX"),
         Column::left("ACTUATOR"),
-        Column::left("TARGET").shrinks(),
+        Column::left("TARGET").keeps_end(),
         Column::left("MATCH"),
         Column::left("READINGS"),
         Column::left("UNKNOWN"),
@@ -325,7 +325,7 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
         Column::left("BY"),
         Column::left("PUT"),
         Column::left("KEY"),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     for execution in executions {
         let tone = match execution.phase {
@@ -344,7 +344,7 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
                 execution.attempts, execution.intent.wish.retry_policy.max_attempts
             )),
             Cell::new(&execution.put_by.actor),
-            Cell::new(execution.put_at.truncated_to_millis()),
+            Cell::new(execution.put_at.truncated_to_seconds()),
             Cell::new(execution.key()),
             Cell::new(execution.intent.wish.reason.as_str()),
         ]);

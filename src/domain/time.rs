@@ -45,6 +45,12 @@ impl Timestamp {
         Self(self.0 - self.0.rem_euclid(1000))
     }
 
+    /// Cut to whole seconds, for people.
+    #[must_use]
+    pub const fn truncated_to_seconds(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1_000_000))
+    }
+
     /// Later by a duration, at most at the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: DurationMs) -> Self {

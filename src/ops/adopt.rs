@@ -25,8 +25,12 @@ pub fn adopt(
     for _ in 0..READING_TRIES {
         refuse_after_signal()?;
         let state = session.load_service(service)?;
-        let reading = session.read_service(&state)?.ok_or_else(|| {
-            OpError::usage("cannot_inspect", format!("the actuator of {service} cannot inspect"))
+        let reading = session.read_service(&state)?.ok_or_else(|| OpError::Usage {
+            code: "cannot_inspect",
+            message: format!("nobody can read the target of {service}"),
+            hint: Some(format!(
+                "wish the count that runs by its number, with scale {service}=N --reason TEXT"
+            )),
         })?;
         let began_after_serial = state.head.reading_serial;
         let done = session.transition(service, std::slice::from_ref(key), |found, read| {

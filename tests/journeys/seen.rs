@@ -13,7 +13,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::people::two_persons;
-use crate::support::{SERVICE, World};
+use crate::support::{Ran, SCALECTL, SERVICE, World};
 use crate::surface::hold_committed;
 use crate::timeline::day;
 
@@ -43,65 +43,110 @@ fn on_screen(world: &World, args: &[&str], columns: u16) -> (String, Option<i32>
 }
 
 /// A transcript under way.
-struct Seen {
-    world: World,
+pub(crate) struct Seen {
+    pub(crate) world: World,
     text: String,
+    is_live: bool,
 }
 
 impl Seen {
-    fn of(world: World) -> Self {
-        Self { world, text: String::new() }
+    pub(crate) fn of(world: World) -> Self {
+        Self { world, text: String::new(), is_live: false }
+    }
+
+    /// On clocks that go on: instants and spans are words, and columns are not aligned by them.
+    fn live(world: World) -> Self {
+        Self { is_live: true, ..Self::of(world) }
     }
 
     /// A text without what differs from run to run.
     fn told(&self, text: &str) -> String {
         let home = self.world.path("").to_string_lossy().trim_end_matches('/').to_owned();
-        let mut text = text.replace(&home, "~");
+        let mut text = text.replace(&home, "~").replace(SCALECTL, "scalectl");
         for (pattern, to) in [
-            (r"\b(led|cmd)-[0-9a-f]{32}\b", "$1-…"),
-            (r"\bweb-[0-9a-f]{32}\b", "web-…"),
+            (r"\b(led|cmd|web|worker|search)-[0-9a-f]{32}\b", "$1-…"),
+            (r"\blocal:[0-9a-f]{32}\b", "local:…"),
             (r"\b[0-9a-f]{64}\b", "…"),
             (r"pid \d+", "pid …"),
             (r"postgres://[^\s,]+", "postgres://…"),
         ] {
             text = Regex::new(pattern).unwrap().replace_all(&text, to).into_owned();
         }
+        let live = [
+            (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>"),
+            (r"\b(\d+m)?\d+(\.\d+)?m?s\b", "<span>"),
+            (r"(\S)   +", "$1  "),
+        ];
+        for (pattern, to) in live.into_iter().filter(|_| self.is_live) {
+            text = Regex::new(pattern).unwrap().replace_all(&text, to).into_owned();
+        }
         text
     }
 
     /// A line that changes something.
-    fn does(&mut self, line: &str, code: i32) -> &mut Self {
+    pub(crate) fn does(&mut self, line: &str, code: i32) -> &mut Self {
+        let ran = self.runs(line).exits(code);
+        self.shows(line, &ran)
+    }
+
+    /// The same; the transcript alone says how it ends.
+    pub(crate) fn ends_as_told(&mut self, line: &str) -> &mut Self {
+        let ran = self.runs(line);
+        self.shows(line, &ran)
+    }
+
+    fn runs(&self, line: &str) -> Ran {
         let words = words(line);
         let args: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ran = self.world.run_args(&args).exits(code);
+        self.world.run_args(&args)
+    }
+
+    fn shows(&mut self, line: &str, ran: &Ran) -> &mut Self {
         let (stderr, stdout) = (self.told(&ran.stderr), self.told(&ran.stdout));
         let marked: Vec<String> = stderr.lines().map(|line| ["! ", line, "\n"].concat()).collect();
-        let stderr = marked.concat();
-        self.text.extend([
-            "$ scalectl ",
-            line,
-            "\n",
-            &stderr,
-            &stdout,
-            &format!("[exit {code}]\n\n"),
-        ]);
+        let end = ran.code.map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
+        let parts = ["$ scalectl ", line, "\n", &marked.concat(), &stdout, "[exit ", &end, "]\n\n"];
+        self.text.extend(parts);
+        self
+    }
+
+    /// A line of another program, and what it printed.
+    pub(crate) fn typed(&mut self, line: &str, printed: &str) -> &mut Self {
+        let printed = self.told(printed);
+        self.text.extend(["$ ", line, "\n", &printed, "[exit 0]\n\n"]);
+        self
+    }
+
+    /// A line of the one who tells it.
+    pub(crate) fn remarks(&mut self, text: &str) -> &mut Self {
+        self.text.extend(["# ", text, "\n\n"]);
         self
     }
 
     /// A line that only looks.
-    fn looks(&mut self, line: &str, code: i32) -> &mut Self {
+    pub(crate) fn looks(&mut self, line: &str, code: i32) -> &mut Self {
+        self.looks_after(line, code, None)
+    }
+
+    /// The same, where another line makes it as it was before each look.
+    fn looks_after(&mut self, line: &str, code: i32, before: Option<&str>) -> &mut Self {
         self.does(line, code);
         let words = words(line);
         let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let colours = Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
+        let made_ready =
+            |world: &World| before.into_iter().for_each(|it| drop(world.run(it).exits(0)));
+        made_ready(&self.world);
         let piped = self.world.run_args(&args);
         assert!(!colours.is_match(&piped.stdout) && !colours.is_match(&piped.stderr), "{piped:#?}");
         self.world.set("TERM", "xterm");
-        let mut before = String::new();
+        let mut shown_before = String::new();
         for columns in [120, 80] {
+            made_ready(&self.world);
             let (coloured, ended) = on_screen(&self.world, &args, columns);
             assert_eq!(ended, Some(code), "{coloured}");
             self.world.set("NO_COLOR", "1");
+            made_ready(&self.world);
             let (plain, _) = on_screen(&self.world, &args, columns);
             self.world.unset("NO_COLOR");
             assert!(!colours.is_match(&plain), "NO_COLOR has colour: {plain:?}");
@@ -117,22 +162,22 @@ impl Seen {
                 others.sort_unstable();
                 lines == others
             };
-            if !is_told(&in_pipe) && shown != before {
+            if !is_told(&in_pipe) && shown != shown_before {
                 self.text.extend([&format!("at {columns} columns:\n"), &shown, "\n"]);
             }
-            before = shown;
+            shown_before = shown;
         }
         self.world.set("TERM", "dumb");
         self
     }
 
-    fn at(&mut self, instant: &str, who: &str) -> &mut Self {
+    pub(crate) fn at(&mut self, instant: &str, who: &str) -> &mut Self {
         self.world.still(instant);
         self.world.be(who);
         self
     }
 
-    fn hold(&self, name: &str) {
+    pub(crate) fn hold(&self, name: &str) {
         hold_committed(&format!("fixtures/journeys/{name}.txt"), &self.text);
     }
 }
@@ -159,6 +204,25 @@ fn world() -> World {
     world.init_fake();
     world.run(&format!("{SERVICE} --backoff 0s")).exits(0);
     world
+}
+
+#[test]
+fn j1_the_first_five_minutes() {
+    let mut world = World::on_sqlite();
+    world.be("sre:1001");
+    world.set("SCALECTL_TEST_HOST_NAME", "laptop");
+    world.set("SCALECTL_LEDGER", "postgres://nobody@127.0.0.1:9/prod");
+    let mut seen = Seen::live(world);
+    seen.looks_after("quickstart", 0, Some("quickstart --remove"));
+    // The way on, as its last lines say it.
+    let ledger = seen.world.path("scalectl-quickstart/ledger.db");
+    seen.world.set("SCALECTL_LEDGER", ledger.to_str().unwrap());
+    seen.looks("status", 0)
+        .looks("explain web", 0)
+        .does("scale web=2 --reason less --key less", 0)
+        .looks("log web --event intent_accepted", 0)
+        .does("quickstart --remove", 0);
+    seen.hold("j1");
 }
 
 #[test]

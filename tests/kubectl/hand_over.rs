@@ -9,11 +9,11 @@ use super::world::{Kube, object};
 use crate::support::{Ran, World};
 
 const SEARCH: &str = "/apis/apps/v1/namespaces/shop/deployments/search";
-const HPA: &str = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/search";
+pub(super) const HPA: &str = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/search";
 
-/// `search` at 9, driven by an autoscaler of 4 to 12, and known to us as its.
-fn driven() -> Kube {
-    let kube = Kube::new();
+/// `search` at 9, driven by an autoscaler of 4 to 12.
+pub(super) fn search_driven_in(world: World) -> Kube {
+    let kube = Kube::within(world);
     kube.server.put(SEARCH, object("Deployment", "search", "5ea4c6f0-1111-4222-8333", 9));
     kube.server.put(
         HPA,
@@ -27,6 +27,12 @@ fn driven() -> Kube {
             },
         }),
     );
+    kube
+}
+
+/// The same, and known to us as its.
+fn driven() -> Kube {
+    let kube = search_driven_in(World::new());
     let world = &kube.world;
     world.run("init").exits(0);
     world.write("all.cedar", "@id(\"all\")\npermit(principal, action, resource);\n");
@@ -40,7 +46,7 @@ fn driven() -> Kube {
 
 /// The real kubectl, as a person types it.
 #[track_caller]
-fn kubectl(world: &World, line: &str) -> String {
+pub(super) fn kubectl(world: &World, line: &str) -> String {
     let own = world.command(&[]);
     let mut command = Command::new("kubectl");
     command.args(["--context", "prod", "-n", "shop"]).args(line.split_whitespace()).env_clear();
@@ -75,7 +81,7 @@ fn takes_away(ran: &Ran) {
 }
 
 /// Argo CD has set the count before, and does so again with its next sync.
-fn set_by_argo(server: &ApiServer) {
+pub(super) fn set_by_argo(server: &ApiServer) {
     let entry = json!({
         "manager": "argocd-controller", "time": "2026-01-05T10:00:00Z",
         "fieldsV1": {"f:spec": {"f:replicas": {}}},

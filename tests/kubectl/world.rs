@@ -27,12 +27,16 @@ pub(super) struct Kube {
 
 impl Kube {
     pub(super) fn new() -> Self {
+        Self::within(World::new())
+    }
+
+    /// The same in a world that is there.
+    pub(super) fn within(mut world: World) -> Self {
         let found = Command::new("kubectl").args(["version", "--client"]).output();
         assert!(
             found.is_ok_and(|output| output.status.success()),
             "kubectl is not in PATH: https://kubernetes.io/docs/tasks/tools/ says how to install it"
         );
-        let mut world = World::new();
         let server = ApiServer::start(CLUSTER);
         server.put(WEB, object("Deployment", "web", UID, 6));
         server.put(DB, object("StatefulSet", "db", "dbdbdbdb-1111-4222-8333-944445555666", 3));

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::World;
 
@@ -22,12 +23,24 @@ impl Terminal {
     /// Starts words as the leader of a session of its own, whose terminal this is. `shell` makes
     /// them a job of a shell with job control instead.
     pub(crate) fn start(world: &World, shell: Option<&str>, line: &str) -> Self {
+        Self::of_size(world, shell, line, (0, 0))
+    }
+
+    /// The same on a screen of so many rows and columns.
+    pub(crate) fn of_size(
+        world: &World,
+        shell: Option<&str>,
+        line: &str,
+        (ws_row, ws_col): (u16, u16),
+    ) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master: OwnedFd = openpt(flags).expect("a terminal");
         grantpt(&master).expect("granted");
         unlockpt(&master).expect("unlocked");
         let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("UTF-8");
         let slave = File::options().read(true).write(true).open(name).expect("opened");
+        let size = Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&slave, size).expect("a size");
         let inner = world.command(&line.split_whitespace().collect::<Vec<_>>());
         let mut command = Command::new("/usr/bin/setsid");
         command.arg("--ctty");
@@ -80,6 +93,11 @@ impl Terminal {
             shown.push_str(&String::from_utf8_lossy(&more));
         }
         shown
+    }
+
+    /// What is shown until nobody has the terminal any more.
+    pub(crate) fn rest(&self) -> String {
+        self.screen.iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
     }
 
     pub(crate) fn code(mut self) -> Option<i32> {

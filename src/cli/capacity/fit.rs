@@ -40,7 +40,7 @@ pub(super) fn run(args: &FitArgs, app: &mut App) -> Outcome {
         Column::left("CELL"),
         Column::left("PROFILE"),
         Column::right("FIT"),
-        Column::left("LIMITED BY").shrinks(),
+        Column::left("LIMITED BY").wraps(),
         Column::left("FREE"),
     ]);
     for fit in &found {

@@ -75,7 +75,7 @@ fn list(app: &mut App) -> Outcome {
     let mut table = Table::new([
         Column::left("LOCATION"),
         Column::right("CELLS"),
-        Column::left("ABOUT").shrinks(),
+        Column::left("ABOUT").wraps(),
     ]);
     let mut answer = Answer::ok();
     for location in state.locations.values() {

@@ -6,11 +6,12 @@ use super::words::{describe, known_as};
 use super::{LogArgs, Wanted, event_view, page, subject};
 use crate::cli::app::App;
 use crate::cli::escape::escape;
+use crate::cli::fault::Fault;
 use crate::cli::noun::Outcome;
 use crate::cli::output::{Answer, Format, Out};
 use crate::cli::span::Span;
 use crate::domain::time::DurationMs;
-use crate::ledger::{EventFilter, Order, StoredEvent};
+use crate::ledger::{EventFilter, Order, StoredEvent, Stream};
 
 /// How long after one look the next one comes.
 const LOOK_AGAIN: DurationMs = DurationMs::from_millis(500);
@@ -35,7 +36,20 @@ pub(super) fn run(
     let seen = newest.iter().chain(&first.events).map(|event| event.position).max();
     let seen = Cell::new(seen.unwrap_or(0));
     let wanted = Wanted::of(args, &app.globals);
+    let mut known = app.session()?.identity().clone();
     while !out.is_closed() && !out.waits_for_reader(LOOK_AGAIN) {
+        // A file may have been put aside by now, and another one be in its place.
+        let found = app.session_anew()?.identity().clone();
+        if (&found.ledger_id, found.incarnation) != (&known.ledger_id, known.incarnation) {
+            out.progress(&format!(
+                "note: {} is another history by now, incarnation {}: what follows begins with its \
+                 restore",
+                found.path.display(),
+                found.incarnation
+            ));
+            seen.set(restored_at(app)?);
+            known = found;
+        }
         let more = EventFilter { after: seen.get(), ..EventFilter::default() };
         let is_wanted = |event: &StoredEvent| {
             seen.set(seen.get().max(event.position));
@@ -49,6 +63,19 @@ pub(super) fn run(
         }
     }
     Ok(Answer::ok().streamed())
+}
+
+/// The place before the newest restore; where there is none, the beginning.
+fn restored_at(app: &mut App) -> Result<u64, Fault> {
+    let newest = EventFilter {
+        streams: vec![Stream::Registry],
+        limit: Some(1),
+        order: Order::NewestFirst,
+        ..EventFilter::default()
+    };
+    let is_restore = |event: &StoredEvent| event.kind == "ledger_restored";
+    let found = app.session()?.events_where(&newest, &is_restore)?;
+    Ok(found.first().map_or(0, |event| event.position.saturating_sub(1)))
 }
 
 fn show(event: &StoredEvent, span: &Span, out: &mut Out) {

@@ -1,6 +1,11 @@
 //! Events in words: the line of `log`, of `explain` and of `timeline`.
 
+use serde::Deserialize as _;
+use serde_json::Value;
+
 use super::seldom::{text, what_seldom};
+use crate::cli::problem::why_text;
+use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::provenance::Provenance;
 use crate::ledger::StoredEvent;
 
@@ -24,6 +29,22 @@ pub(in crate::cli) fn describe(event: &StoredEvent) -> String {
         format!("{:<22} by {who}", event.kind)
     } else {
         format!("{:<22} by {who}: {what}", event.kind)
+    }
+}
+
+/// Why nobody knows what became of a call, and what its actuator said, where that is more.
+fn lost(body: &Value) -> String {
+    let word = text(&body["why"]);
+    let why = UnknownWhy::deserialize(&body["why"]);
+    let why = why.map_or_else(|_| word.clone(), |why| why_text(why).to_owned());
+    let detail = body["detail"].as_str().unwrap_or_default();
+    // An actuator's own words begin with the word that is told already.
+    let detail = detail.strip_prefix(&word).map_or(detail, |rest| rest.trim_start_matches(": "));
+    match detail {
+        "" => why,
+        // The ledger's own words for it say all of it.
+        detail if word == UnknownWhy::Lost.as_str() => detail.to_owned(),
+        detail => format!("{why}: {detail}"),
     }
 }
 
@@ -57,7 +78,7 @@ pub(super) fn what(event: &StoredEvent) -> String {
             text(&body["result"]["observed_replicas"]),
             text(&body["source"])
         ),
-        "attempt_lost" => format!("{}: {}", text(&body["why"]), text(&body["detail"])),
+        "attempt_lost" => lost(body),
         "reading_recorded" => {
             format!("{} {}", text(&body["reading"]["replicas"]), text(&body["verdict"]))
         }

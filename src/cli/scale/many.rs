@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ScaleArgs, foreseen, made};
+use super::{ScaleArgs, foreseen, made_as_planned};
 use crate::actuator::host::Deadline;
 use crate::cli::app::{App, Globals, OutputFormat};
 use crate::cli::exit::Exit;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &ScaleArgs, app: &mut App, out: &mut Out) -> Outcome {
         out.progress(&format!("{}:", name_of(word)));
         let left = u64::try_from(until.remaining().as_millis()).unwrap_or(u64::MAX);
         let own = ScaleArgs { timeout: DurationMs::from_millis(left.max(1)), ..args.clone() };
-        rows.push(row(&own, word, app, out, made));
+        rows.push(row(&own, word, app, out, made_as_planned));
     }
     Ok(told(&rows, "scale", None))
 }
@@ -135,7 +135,7 @@ fn told(rows: &[Row], verb: &str, why: Option<&str>) -> Answer {
         Column::left("SERVICE"),
         Column::right("EXIT"),
         Column::left(if verb == "plan" { "PLAN" } else { "STATE" }),
-        Column::left("WHY").shrinks(),
+        Column::left("WHY").wraps(),
     ]);
     let views: Vec<Value> = rows.iter().map(view_of).collect();
     for (row, view) in rows.iter().zip(&views) {

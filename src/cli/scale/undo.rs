@@ -22,6 +22,8 @@ pub(super) struct Undone {
     pub(super) args: ScaleArgs,
     /// What it takes back, for machines.
     view: Value,
+    /// The same for people; none where it is recorded already.
+    told: Option<String>,
 }
 
 /// With `--undo` a word is a name, and the count is found.
@@ -43,11 +45,7 @@ pub(super) fn misshapen(words: &[String]) -> Option<Problem> {
 }
 
 /// The line with the wish that it comes to; none where it does not undo.
-pub(super) fn resolved(
-    args: &ScaleArgs,
-    app: &mut App,
-    out: &mut Out,
-) -> Result<Option<Undone>, Fault> {
+pub(super) fn resolved(args: &ScaleArgs, app: &mut App) -> Result<Option<Undone>, Fault> {
     if !args.undo {
         return Ok(None);
     }
@@ -61,7 +59,6 @@ pub(super) fn resolved(
     let undone = match found {
         (Undo::Known(key), known) => again(args, &service, key.as_str(), known.as_ref()),
         (Undo::Of { key, undone, back_to, latest_revision }, _) => {
-            out.progress(&told(&service, &undone));
             let put = WishArgs {
                 key: Some(key.to_string()),
                 expect_revision: Some(latest_revision.to_string()),
@@ -69,7 +66,11 @@ pub(super) fn resolved(
                 ..args.put.clone()
             };
             let wishes = vec![format!("{service}={back_to}")];
-            Undone { args: ScaleArgs { wishes, put, ..args.clone() }, view: view(&undone) }
+            Undone {
+                args: ScaleArgs { wishes, put, ..args.clone() },
+                view: view(&undone),
+                told: Some(told(&service, &undone)),
+            }
         }
     };
     Ok(Some(undone))
@@ -100,13 +101,13 @@ fn again(args: &ScaleArgs, service: &ServiceName, key: &str, known: Option<&Exec
         put.reason = Some(known.intent.wish.reason.as_str().to_owned());
         wishes = vec![format!("{service}={}", known.desired())];
     }
-    Undone { args: ScaleArgs { wishes, put, ..args.clone() }, view: Value::Null }
+    Undone { args: ScaleArgs { wishes, put, ..args.clone() }, view: Value::Null, told: None }
 }
 
 fn told(service: &ServiceName, undone: &LastEffect) -> String {
     let LastEffect { intent_revision, from, to, actor, ended_at, .. } = undone;
     let from = from.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let at = ended_at.truncated_to_millis();
+    let at = ended_at.truncated_to_seconds();
     format!("undo of {service}@{intent_revision}  {from} → {to}, by {actor}, {at}: back to {from}")
 }
 
@@ -117,6 +118,13 @@ fn view(undone: &LastEffect) -> Value {
         "from": undone.from,
         "to": undone.to,
     })
+}
+
+/// Says what is taken back, before anything happens.
+pub(super) fn tell(undone: Option<&Undone>, out: &mut Out) {
+    if let Some(told) = undone.and_then(|undone| undone.told.as_deref()) {
+        out.progress(told);
+    }
 }
 
 /// The answer with what it takes back.

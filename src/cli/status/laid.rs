@@ -28,7 +28,7 @@ pub(super) fn table(
     let mut table = Table::new([
         Column::left("SERVICE"),
         Column::left("LAID UPON IT"),
-        Column::left("WHAT").shrinks(),
+        Column::left("WHAT").wraps(),
         Column::left("NEXT"),
     ]);
     for (service, head) in heads(rows) {

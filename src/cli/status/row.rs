@@ -189,7 +189,7 @@ fn under_call(session: &Session, execution: &Execution, name: &str) -> Ways {
         }
         Some(_) | None => {
             let held = execution.lease.as_ref().map(|held| {
-                let until = held.lease.expires_at.truncated_to_millis();
+                let until = held.lease.expires_at.truncated_to_seconds();
                 format!("on {} until {until}", held.holder.host)
             });
             Ways { outcome: view::outcome_word(execution), next: held, need: None }

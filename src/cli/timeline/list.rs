@@ -42,8 +42,8 @@ pub(super) fn table(
         Column::left("COUNT"),
         Column::left("CAME TO"),
     ];
-    all.extend(has_rule.then_some(Column::left("RULE").shrinks()));
-    all.push(Column::left("WHY").shrinks());
+    all.extend(has_rule.then_some(Column::left("RULE").wraps()));
+    all.push(Column::left("WHY").wraps());
     let mut table = Table::new(all);
     for Line { texts, .. } in lines {
         let texts = texts.into_iter().enumerate().filter(|(at, _)| has_rule || *at != 5);
