@@ -150,6 +150,7 @@ const READERS: &[Row] = &[
     ("cli/completions.rs", ".lines()", 1, "none: a script that clap makes of our own words"),
     ("cli/config.rs", "toml::from_str", 1, "config_toml"),
     ("cli/output/screen.rs", ".lines()", 1, "none: an answer of our own, as the lines of a screen"),
+    ("cli/output/narrow.rs", ".lines()", 1, "none: an answer of our own, made of escaped words"),
     ("cli/timeline.rs", ".lines()", 1, "none: a table of our own, made of cells that are escaped"),
     (
         "ops/notify.rs",
