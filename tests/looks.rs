@@ -124,7 +124,7 @@ fn watch_repaints_in_the_same_place_and_leaves_the_screen_as_it_was() {
     shown += &terminal.rest();
     assert_eq!(terminal.code(), None, "ended by the signal, as any line that only looks");
     assert_eq!(shown.matches("\u{1b}[2J").count(), 1, "cleared once: {shown:?}");
-    assert!(shown.matches("\u{1b}[H").count() > 2, "then painted over: {shown:?}");
+    assert!(shown.matches("\u{1b}[H").count() >= 2, "then painted over: {shown:?}");
     // No cursor is hidden, no other screen shown, no colour left: the prompt comes below.
     assert!(!shown.contains("\u{1b}[?"), "{shown:?}");
     assert!(shown.trim_end_matches("^C").ends_with("\u{1b}[J"), "{shown:?}");

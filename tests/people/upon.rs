@@ -195,7 +195,7 @@ fn a_proposal_is_explained_with_who_may_answer_it_and_until_when() {
     assert!(status.at("/services/1/proposed_until").is_string());
     let shown = world.run("explain web").exits(0).stdout;
     for line in [
-        "asked because no rule permits scale_down",
+        "asked because  no rule permits scale_down",
         "only while the count is 5",
         "another person, whom policy permits approve: \"ask\" (rules.cedar:",
         "scalectl approval show k1",
