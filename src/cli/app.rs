@@ -1,6 +1,7 @@
 //! What every verb has at hand: the flags that all of them take, the environment, the ledger.
 
 mod anew;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -205,10 +206,8 @@ impl App {
             .map_err(|error| Fault::usage("invalid_actor", error.to_string()))?;
         let reference = self.globals.reference.clone();
         if reference.as_ref().is_some_and(|text| text.contains('\0') || text.len() > 1024) {
-            return Err(Fault::usage(
-                "invalid_reference",
-                "--ref has at most 1024 bytes and no U+0000",
-            ));
+            let text = "--ref has at most 1024 bytes and no U+0000";
+            return Err(Fault::usage("invalid_reference", text));
         }
         Ok(Provenance {
             actor,

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -61,9 +62,13 @@ impl Look {
     /// As [`Look::new`], after asking the standard output whether it is a terminal and how wide.
     pub fn of_stdout(no_color: Option<&str>, term: Option<&str>) -> Self {
         let stdout = std::io::stdout();
-        let width = rustix::termios::tcgetwinsize(&stdout).ok().map(|size| size.ws_col.into());
-        Self::new(stdout.is_terminal(), width, no_color, term)
+        Self::new(stdout.is_terminal(), width_of(&stdout), no_color, term)
     }
+}
+
+/// How many columns the screen behind a stream has; none where there is no screen.
+pub(super) fn width_of(stream: impl AsFd) -> Option<usize> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col.into())
 }
 
 /// What a cell says, for the eye.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::columns::{EventRow, ExecutionRow, StoredEvent, column, json, nonsense, number, parsed};
 use super::error::LedgerError;
 use super::once::Once;
-use super::sql::{Engine, Statement, Value};
+use super::sql::{Engine, Row, Statement, Value};
 use super::statements as sql;
 use super::stream::{Head, Stream};
 use super::{Ledger, LedgerIdentity};
@@ -135,15 +135,10 @@ impl ReadTxn<'_> {
 
     /// Every service by name, with everything but its executions.
     pub fn service_heads(&self) -> Result<Vec<(ServiceName, ServiceHead)>, LedgerError> {
-        let mut heads = Vec::new();
-        self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
-            let name = row.text(0)?;
-            let place = || format!("service {name}");
-            heads
-                .push((parsed(self.path(), place, name)?, json(self.path(), place, row.text(2)?)?));
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(heads)
+        self.of_services(|name, row| {
+            let head = self.head_in(&name, row)?;
+            Ok(Some((name, head)))
+        })
     }
 
     /// The services of which something holds, by name; one is in memory at a time.
@@ -151,27 +146,31 @@ impl ReadTxn<'_> {
         &self,
         holds: impl Fn(&ServiceHead) -> bool,
     ) -> Result<Vec<ServiceName>, LedgerError> {
-        let mut names = Vec::new();
-        self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
-            let name = row.text(0)?;
-            let place = || format!("service {name}");
-            if holds(&json(self.path(), place, row.text(2)?)?) {
-                names.push(parsed(self.path(), place, name)?);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(names)
+        self.of_services(|name, row| Ok(holds(&self.head_in(&name, row)?).then_some(name)))
     }
 
     /// Every service by name.
     pub fn service_names(&self) -> Result<Vec<ServiceName>, LedgerError> {
-        let mut names = Vec::new();
+        self.of_services(|name, _| Ok(Some(name)))
+    }
+
+    /// What is made of each service and its row, by name.
+    fn of_services<T>(
+        &self,
+        of: impl Fn(ServiceName, &dyn Row) -> Result<Option<T>, LedgerError>,
+    ) -> Result<Vec<T>, LedgerError> {
+        let mut found = Vec::new();
         self.engine().each(sql::READ_SERVICES, &[], &mut |row| {
             let name = row.text(0)?;
-            names.push(parsed(self.path(), || format!("service {name}"), name)?);
+            let name = parsed(self.path(), || format!("service {name}"), name)?;
+            found.extend(of(name, row)?);
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(names)
+        Ok(found)
+    }
+
+    fn head_in(&self, name: &ServiceName, row: &dyn Row) -> Result<ServiceHead, LedgerError> {
+        json(self.path(), || format!("service {name}"), row.text(2)?)
     }
 
     /// The executions that are wanted, the newest first.

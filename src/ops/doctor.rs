@@ -61,8 +61,8 @@ fn clock(session: &mut Session) -> Result<Check, OpError> {
         // One line that can be pasted; where many are ahead, all of them.
         let which = if poisoned.len() == 1 { poisoned[0].as_str() } else { "--all" };
         let advice = format!(
-            "set the clock, or if it is right: scalectl clock accept {which} --reason 'the clock is \
-             right'"
+            "set the clock, or if it is right: scalectl clock accept {which} --reason 'the clock \
+             is right'"
         );
         Check::warn("clock", found, advice)
     })

@@ -128,21 +128,17 @@ pub fn gateway_tend(session: &mut Session, service: &ServiceName) -> Result<Conv
     };
     let known = state.head.binding.as_ref().filter(|known| !known.outdated.count);
     let as_read = |read: &Binding| (read.target_uid.clone(), read.replicas, read.ready_replicas);
-    if known.map(as_read) != Some(as_read(found)) {
-        let Some((reading, _)) = session.refresh_binding(service)? else {
-            return Ok(Convergence::Holds { key });
-        };
-        if reading.replicas != desired {
-            let why = format!("{} run, and {desired} are wished", reading.replicas);
-            return Ok(Convergence::Drifted { key, why });
+    let run = if known.map(as_read) == Some(as_read(found)) {
+        found.replicas
+    } else {
+        session.refresh_binding(service)?.map(|(reading, _)| reading.replicas)
+    };
+    Ok(match run.filter(|run| *run != desired) {
+        Some(run) => {
+            Convergence::Drifted { key, why: format!("{run} run, and {desired} are wished") }
         }
-    } else if let Some(run) = found.replicas.filter(|run| *run != desired) {
-        return Ok(Convergence::Drifted {
-            key,
-            why: format!("{run} run, and {desired} are wished"),
-        });
-    }
-    Ok(Convergence::Holds { key })
+        None => Convergence::Holds { key },
+    })
 }
 
 /// Wishes the count of a wish that did not come to be, or does not hold any more, anew; unless

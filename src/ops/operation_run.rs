@@ -78,21 +78,30 @@ fn take(
         end_left(session, &started.call_id);
     }
     let seen = operation.lease.as_ref().map(|lease| lease.token);
-    let id = operation.operation_id.clone();
+    // Only whoever was looked at: somebody else may have come meanwhile.
+    acquire(session, &operation.operation_id, |now| supersede || (gone && now == seen))
+}
+
+/// Another lease of an operation; `supersedes` says whether it takes the place of the one that
+/// holds now.
+fn acquire(
+    session: &mut Session,
+    id: &OperationId,
+    supersedes: impl FnOnce(Option<FenceToken>) -> bool,
+) -> Result<OperationLease, OpError> {
     let (lease_instance_id, holder) = (mint("lease-")?, session.place.holder());
-    let placed = session.place(std::slice::from_ref(&id), None, |state, _| {
-        let now = state.operations.get(&id).and_then(|it| it.lease.as_ref()).map(|it| it.token);
+    let placed = session.place(std::slice::from_ref(id), None, |state, _| {
+        let now = state.operations.get(id).and_then(|it| it.lease.as_ref()).map(|it| it.token);
         Ok(Command::AcquireLease {
             operation_id: id.clone(),
             lease_instance_id,
             holder,
             ttl: LEASE_TTL_DEFAULT,
-            // Only whoever was looked at: somebody else may have come meanwhile.
-            supersede: supersede || (gone && now == seen),
+            supersede: supersedes(now),
         })
     })?;
     let lease = placed.operation().and_then(|operation| operation.lease.clone());
-    lease.ok_or_else(|| not_found("operation", &operation.operation_id).into())
+    lease.ok_or_else(|| not_found("operation", id).into())
 }
 
 struct Worker<'w> {
@@ -172,20 +181,8 @@ impl Worker<'_> {
     /// Another lease after a call of which nobody knows the end: whatever is left of it can change
     /// nothing once the next call is made.
     fn lease_anew(&mut self, session: &mut Session) -> Result<(), OpError> {
-        let (id, mine) = (self.id.clone(), self.token());
-        let (lease_instance_id, holder) = (mint("lease-")?, session.place.holder());
-        let placed = session.place(std::slice::from_ref(&self.id), None, |state, _| {
-            let now = state.operations.get(&id).and_then(|it| it.lease.as_ref()).map(|it| it.token);
-            Ok(Command::AcquireLease {
-                operation_id: id.clone(),
-                lease_instance_id,
-                holder,
-                ttl: LEASE_TTL_DEFAULT,
-                supersede: now == Some(mine),
-            })
-        })?;
-        let lease = placed.operation().and_then(|operation| operation.lease.clone());
-        self.lease = lease.ok_or_else(|| not_found("operation", &self.id))?;
+        let mine = self.token();
+        self.lease = acquire(session, &self.id, |now| now == Some(mine))?;
         Ok(())
     }
 

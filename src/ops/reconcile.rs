@@ -227,16 +227,15 @@ impl Pass<'_> {
         if state.head.authority.retired.is_some() {
             return Ok(Choice::Nothing("it is retired".to_owned()));
         }
-        if let Some(registration) = &state.head.registration
-            && registration.mode.record_mode().is_none()
-        {
-            let owner = registration.owner.as_deref().unwrap_or(registration.mode.as_str());
-            return Ok(Choice::Nothing(format!("{owner} owns the count")));
-        }
-        if state.head.registration.as_ref().is_some_and(|it| it.actuator.is_none()) {
-            return Ok(Choice::Nothing(
-                "it has no actuator: who carries it out reads it".to_owned(),
-            ));
+        if let Some(registration) = &state.head.registration {
+            if registration.mode.record_mode().is_none() {
+                let owner = registration.owner.as_deref().unwrap_or(registration.mode.as_str());
+                return Ok(Choice::Nothing(format!("{owner} owns the count")));
+            }
+            if registration.actuator.is_none() {
+                let why = "it has no actuator: who carries it out reads it";
+                return Ok(Choice::Nothing(why.to_owned()));
+            }
         }
         let Some(execution) = under_way(&state, now) else {
             return session.choose_static(service, &state, now);

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::cli::table::wrapped;
+use crate::cli::table::{width_of, wrapped};
 
 /// Where the lines to paste begin.
 const COMMAND: &str = "        ";
@@ -18,8 +18,7 @@ const WIDTH_MIN: usize = 40;
 /// How wide the screen is that shows stderr; none where there is none.
 pub(super) fn width() -> Option<usize> {
     let stderr = std::io::stderr();
-    let size = rustix::termios::tcgetwinsize(&stderr).ok()?;
-    Some(usize::from(size.ws_col)).filter(|width| stderr.is_terminal() && *width >= WIDTH_MIN)
+    width_of(&stderr).filter(|width| stderr.is_terminal() && *width >= WIDTH_MIN)
 }
 
 /// A text of stderr whose sentences break between words.

@@ -129,7 +129,7 @@ impl Run {
             Event::Looked { service, found } => self.looked(&service, found),
             Event::Found(found) => {
                 for service in self.scanned(found) {
-                    self.slots.entry(service).or_default().is_unfinished();
+                    self.slots.entry(service).or_default().go_on();
                 }
             }
             Event::Known(found) => {

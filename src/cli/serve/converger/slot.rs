@@ -14,8 +14,8 @@ const PAUSE_MAX: DurationMs = DurationMs::from_secs(30);
 /// The longest pause before what did not come to be, or did not hold, is wished anew.
 const AGAIN_MAX: DurationMs = DurationMs::from_secs(3600);
 
-/// How long after a count was read as another one it is wished anew at first, and at most as long as
-/// after a failure.
+/// How long after a count was read as another one it is wished anew at first, and at most as long
+/// as after a failure.
 const DRIFT_PAUSE: DurationMs = DurationMs::from_secs(5);
 
 /// How long a service is left alone.
@@ -98,7 +98,7 @@ impl Slot {
     }
 
     /// What nobody has finished is gone towards at once.
-    pub(super) fn is_unfinished(&mut self) {
+    pub(super) fn go_on(&mut self) {
         if self.is_tended && !self.is_looked_at() {
             self.wake();
         }

@@ -124,7 +124,7 @@ fn what_has_come_to_be_is_tended_and_wished_anew_where_it_does_not_hold() {
     slot.looked(Convergence::Holds { key: key() }, AT_ONCE);
     assert_eq!(slot.again, None);
     // Whatever is found unfinished is gone towards, and not only looked at.
-    slot.is_unfinished();
+    slot.go_on();
     assert_eq!(slot.begin(), Look::Onward);
 }
 
