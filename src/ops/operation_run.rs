@@ -122,7 +122,7 @@ impl Worker<'_> {
     }
 
     fn work(&mut self, session: &mut Session) -> Result<Operation, OpError> {
-        let mut failed = 0;
+        let mut failed: u64 = 0;
         loop {
             refuse_after_signal()?;
             let (_, operation) = session.operation(&self.id)?;
@@ -133,28 +133,24 @@ impl Worker<'_> {
             (self.tell)(Told::Begins(&operation, step));
             if step.is_of_ledger() {
                 self.commit(session)?;
-                failed = 0;
                 continue;
             }
             let after = self.step(session, &operation, step)?;
             if after.unsure == Some(self.token()) && !after.course.is_over() {
                 self.lease_anew(session)?;
             }
-            if after.is_done(step) && after.trouble.is_none() || after.course != operation.course {
-                failed = 0;
+            let is_done = after.done.len() > operation.done.len();
+            if is_done || after.course != operation.course || after.tries == 0 {
                 continue;
             }
-            if after.trouble.is_some() && after.tries > 0 {
-                (self.tell)(Told::Failed(&after, step));
-                failed += 1;
-                if failed >= TRIES_PER_RUN || after.course == Course::Stuck {
-                    return Ok(after);
-                }
-                let wait = DurationMs::from_millis(PAUSE.as_millis() << (failed - 1));
-                pause(wait, Deadline::after(wait))?;
-            } else {
-                failed = 0;
+            (self.tell)(Told::Failed(&after, step));
+            // Of this run, since it came further last.
+            failed = after.tries.min(failed + 1);
+            if failed >= TRIES_PER_RUN {
+                return Ok(after);
             }
+            let wait = DurationMs::from_millis(PAUSE.as_millis() << (failed - 1));
+            pause(wait, Deadline::after(wait))?;
         }
     }
 

@@ -222,6 +222,29 @@ fn what_may_pass_is_tried_again_but_not_for_long_while_nothing_serves() {
     assert_eq!(world.until(&operation, token, None), [Step::Unfence, Step::Undrain]);
 }
 
+/// A fence that is made again for a newer lease is no step further.
+#[test]
+fn calls_that_are_lost_again_and_again_turn_it_back_whatever_lease_they_are_under() {
+    for step in [Step::Transfer, Step::Verify] {
+        let (mut world, operation, mut token) = moving();
+        let before = if step == Step::Transfer { Step::Fence } else { Step::Transfer };
+        world.until(&operation, token, Some(before));
+        for number in 1..=3 {
+            let mut begun = world.start(&operation, token).expect("it starts");
+            while begun != step {
+                let receipt = StepEnd::Done(world.receipt(&operation, begun));
+                world.end(&operation, token, begun, receipt).expect("it ends");
+                begun = world.start(&operation, token).expect("it starts");
+            }
+            let lost = StepEnd::Lost(Detail::cut("timed out"));
+            world.end(&operation, token, step, lost).expect("it is recorded");
+            let course = if number == 3 { Course::Back } else { Course::Forward };
+            assert_eq!(world.operation(&operation).course, course, "{step:?} {number}");
+            token = world.lease_as(&operation, true).expect("a newer one");
+        }
+    }
+}
+
 #[test]
 fn a_world_that_is_ahead_of_the_ledger_waits_for_a_person() {
     let (mut world, operation, token) = moving();

@@ -121,8 +121,10 @@ impl PlacementState {
                 }
                 let (step, token, call_id) = (*step, *token, call_id.clone());
                 operation.started = Some(StartedStep { step, token, call_id, at });
+                // A step that is made again under a newer lease brings it no further.
                 if !operation.begun.contains(&step) {
                     operation.begun.push(step);
+                    operation.tries = 0;
                 }
             }
             PlacementBody::StepDone { step, token, epoch, receipt, .. } => {
@@ -320,7 +322,6 @@ fn finish(
         let is_left = |it: &Reservation| it.role == Role::Overlap && it.cell == *cell;
         environment.reservations.retain(|reservation| !is_left(reservation));
     }
-    operation.tries = 0;
     if operation.course == Course::Forward {
         operation.trouble = None;
     }
