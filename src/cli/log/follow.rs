@@ -41,13 +41,15 @@ pub(super) fn run(
         // A file may have been put aside by now, and another one be in its place.
         let found = app.session_anew()?.identity().clone();
         if (&found.ledger_id, found.incarnation) != (&known.ledger_id, known.incarnation) {
+            let restored = restored_at(app)?;
+            let begins = if restored.is_some() { "its restore" } else { "its first event" };
             out.progress(&format!(
-                "note: {} is another history by now, incarnation {}: what follows begins with its \
-                 restore",
+                "note: {} is another history by now, incarnation {}: what follows begins with \
+                 {begins}",
                 found.path.display(),
                 found.incarnation
             ));
-            seen.set(restored_at(app)?);
+            seen.set(restored.unwrap_or(0));
             known = found;
         }
         let more = EventFilter { after: seen.get(), ..EventFilter::default() };
@@ -65,8 +67,8 @@ pub(super) fn run(
     Ok(Answer::ok().streamed())
 }
 
-/// The place before the newest restore; where there is none, the beginning.
-fn restored_at(app: &mut App) -> Result<u64, Fault> {
+/// The place before the newest restore, where there is one.
+fn restored_at(app: &mut App) -> Result<Option<u64>, Fault> {
     let newest = EventFilter {
         streams: vec![Stream::Registry],
         limit: Some(1),
@@ -75,7 +77,7 @@ fn restored_at(app: &mut App) -> Result<u64, Fault> {
     };
     let is_restore = |event: &StoredEvent| event.kind == "ledger_restored";
     let found = app.session()?.events_where(&newest, &is_restore)?;
-    Ok(found.first().map_or(0, |event| event.position.saturating_sub(1)))
+    Ok(found.first().map(|event| event.position.saturating_sub(1)))
 }
 
 fn show(event: &StoredEvent, span: &Span, out: &mut Out) {

@@ -16,9 +16,11 @@ pub(super) fn run(args: &StatusArgs, app: &mut App, out: &mut Out) -> Outcome {
             .hint("in a pipe each look is a line with -o ndjson; one look needs no --watch")
             .into());
     }
+    let of_opening = app.session()?.notices.clone();
     loop {
-        // Opened for each look: after a restore another ledger is in the place of the one before.
-        app.session_anew()?;
+        // After a restore another file is in the place of the one before. What was said of an
+        // earlier look is said again where it is still so.
+        app.session_anew()?.notices.clone_from(&of_opening);
         let mut answer = answer_of(args, app)?;
         answer.ledger = app.ledger_shown();
         for notice in &app.session()?.notices {
