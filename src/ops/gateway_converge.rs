@@ -5,6 +5,8 @@
 //! older operation, and never starts what a person has wished. After a crash the next look goes on
 //! from what is recorded.
 
+use std::collections::BTreeMap;
+
 use super::error::OpError;
 use super::gateway::asked::VALID_FOR;
 use super::gateway_finalize::gateway_finalize;
@@ -116,22 +118,35 @@ pub fn gateway_tend(session: &mut Session, service: &ServiceName) -> Result<Conv
     session.act_as_gateway();
     let state = session.load_service(service)?;
     let Some(newest) = carried_out(&state) else { return Ok(Convergence::Idle) };
-    if !matches!(newest.phase, Phase::Verified { cause: None }) {
+    let is_answered = newest.receipt.as_deref().is_none_or(|receipt| !receipt.is_as_accepted());
+    if !matches!(newest.phase, Phase::Verified { cause: None }) || !is_answered {
         return gateway_converge(session, service);
     }
     let (key, desired) = (newest.key().clone(), newest.desired());
+    if let Some(hold) = state.head.authority.hold_at(session.now()) {
+        let why = format!("{} holds it until {}", hold.actor, hold.until);
+        return Ok(Convergence::Later { why, after: None });
+    }
     let found = session.live(std::slice::from_ref(service))?;
     let notices = std::mem::take(&mut session.notices);
     let Some(found) = found.get(service).and_then(|head| head.binding.as_ref()) else {
-        let why = notices.into_iter().next().map_or_else(String::new, |notice| notice.text);
-        return Ok(Convergence::Later { why, after: None });
+        return Ok(match notices.into_iter().next() {
+            Some(notice) => Convergence::Later { why: notice.text, after: None },
+            // Its actuator cannot read.
+            None => Convergence::Holds { key },
+        });
     };
     let known = state.head.binding.as_ref().filter(|known| !known.outdated.count);
     let as_read = |read: &Binding| (read.target_uid.clone(), read.replicas, read.ready_replicas);
     let run = if known.map(as_read) == Some(as_read(found)) {
         found.replicas
     } else {
-        session.refresh_binding(service)?.map(|(reading, _)| reading.replicas)
+        match session.refresh_binding(service)? {
+            Some((_, after)) if carried_out(&after).is_none_or(|newest| *newest.key() != key) => {
+                return gateway_converge(session, service);
+            }
+            read => read.map(|(reading, _)| reading.replicas),
+        }
     };
     Ok(match run.filter(|run| *run != desired) {
         Some(run) => {
@@ -171,24 +186,25 @@ pub fn gateway_wish_again(
     intent_put(session, put).map(|_| ())
 }
 
-/// The services that somebody has wished something of and an actuator carries out: those that are
-/// to be tended, if the wish is the gateway's.
+/// The services that the gateway has wished something of and an actuator carries out: those that
+/// are to be tended, if its wish is the newest one.
 pub fn gateway_tended(session: &mut Session) -> Result<Vec<ServiceName>, OpError> {
     Ok(session.ledger.read()?.services_where(|head| {
         let is_actuated = head.registration.as_ref().is_some_and(|it| it.actuator.is_some());
-        is_actuated && head.current.is_some() && head.authority.retired.is_none()
+        is_actuated && head.gateway.is_some() && head.authority.retired.is_none()
     })?)
 }
 
-/// The services that have something to go towards: wishes of the gateway that are not finished.
-pub fn gateway_unfinished(session: &mut Session) -> Result<Vec<ServiceName>, OpError> {
+/// The services that have something to go towards, each with its newest wish of the gateway that is
+/// not finished.
+pub fn gateway_unfinished(
+    session: &mut Session,
+) -> Result<BTreeMap<ServiceName, ExecutionKey>, OpError> {
     let filter = ExecutionFilter { unfinished: true, ..ExecutionFilter::default() };
-    let found = session.ledger.read()?.executions(&filter)?;
-    let found = found.into_iter().filter(|it| it.intent.source == WishSource::Gateway);
-    let mut services: Vec<ServiceName> = found.map(|it| it.intent.service).collect();
-    services.sort();
-    services.dedup();
-    Ok(services)
+    let mut found = session.ledger.read()?.executions(&filter)?;
+    found.retain(|it| it.intent.source == WishSource::Gateway);
+    found.sort_by_key(Execution::revision);
+    Ok(found.into_iter().map(|it| (it.intent.service.clone(), it.key().clone())).collect())
 }
 
 /// The newest accepted wish, if it is the gateway's and somebody carries it out.

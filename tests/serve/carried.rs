@@ -146,6 +146,51 @@ fn a_count_that_does_not_hold_is_seen_and_wished_anew() {
     world.run("verify").exits(0);
 }
 
+#[test]
+fn a_count_that_does_not_hold_is_brought_back_once_no_hold_is_in_the_way() {
+    let world = World::with_fake();
+    let mut server = Server::start(&world, &["--again", "200ms", "--tend", "300ms"]);
+    server.post("web", on_web("a", 0, 0, 3)).is(200);
+    world.run("hold set web --until 1h --reason freeze").exits(0);
+    world.write("fake/count", "1\n");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.fake_log("effects").len(), 1);
+    let wished =
+        || world.json("intent show web@latest").exits(0).at("/current/intent/reason").clone();
+    assert_ne!(wished(), "3 again: 1 run, and 3 are wished", "a wish under a hold waits in vain");
+    world.run("hold lift web --reason over").exits(0);
+    world.until("it is brought back", || world.fake_log("effects").len() == 2);
+}
+
+/// A shell accepts and carries out, between two searches of the server.
+#[test]
+fn what_others_have_brought_to_be_is_tended() {
+    let world = World::with_fake();
+    let mut server = Server::start(&world, &["--again", "200ms", "--tend", "300ms"]);
+    assert_eq!(server.observe("web").is(200)["replicas"], 0);
+    apply(&world, &on_web("a", 0, 0, 2)).exits(0);
+    world.run("actuate web@1").exits(0);
+    world.run("observe web@1").exits(0);
+    world.write("fake/count", "1\n");
+    world.until("it is brought back", || world.fake_log("effects").len() == 2);
+    world.run("verify").exits(0);
+}
+
+/// A server that ended before it could answer leaves the answer to the next one.
+#[test]
+fn an_answer_that_was_not_given_is_given_by_the_next_server() {
+    let world = World::with_fake();
+    let first = on_web("a", 0, 0, 2);
+    apply(&world, &first).exits(0);
+    world.run("actuate web@1").exits(0);
+    world.run("observe web@1").exits(0);
+    assert_eq!(world.json("intent show web@1").json()["execution"]["outcome"], "converged");
+    let told = apply(&world, &first).exits(0).json();
+    assert!(!told["message"].as_str().unwrap().starts_with("converged"), "{told}");
+    let mut server = Server::start(&world, &["--tend", "300ms"]);
+    world.until("it is finalized", || is_converged(&mut server, &first));
+}
+
 /// The refusal of a gate at the call is no end of the wish.
 #[test]
 fn a_hold_is_waited_for() {

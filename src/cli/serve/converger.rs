@@ -21,17 +21,19 @@ use crate::cli::output::say_while_waiting;
 use crate::domain::gateway::ScaleAnswer;
 use crate::domain::id::{ExecutionKey, ServiceName};
 use crate::domain::time::DurationMs;
-use crate::ops::OpError;
 use crate::ops::gateway_converge::{
     Convergence, gateway_converge, gateway_tend, gateway_tended, gateway_unfinished,
     gateway_wish_again,
 };
+use crate::ops::{OpError, Session};
 use slot::{Look, Slot};
 
 pub(super) use slot::Pauses;
 
 /// How many services are looked at together at most: each may be a call that takes its time.
 const LOOKS_MAX: usize = 32;
+/// How many of them at most to see whether a count still holds: what is accepted comes first.
+const TENDS_MAX: usize = 24;
 /// How often it is looked for what others have accepted.
 const SCAN_EVERY: DurationMs = DurationMs::from_secs(10);
 /// How long a sleep is at most.
@@ -60,12 +62,18 @@ pub(super) enum Event {
     Wait { service: ServiceName, waiter: Waiter },
     /// A look at it has ended.
     Looked { service: ServiceName, found: Result<Convergence, OpError> },
-    /// These have something to go towards.
-    Found(Result<Vec<ServiceName>, OpError>),
-    /// These are to be tended: they were there before this server.
-    Known(Result<Vec<ServiceName>, OpError>),
+    /// What others have accepted or brought to be.
+    Found(Result<Found, OpError>),
     /// What runs is finished, and nothing more is begun.
     Drain,
+}
+
+/// What a search has found.
+pub(super) struct Found {
+    /// These have something to go towards.
+    unfinished: BTreeMap<ServiceName, ExecutionKey>,
+    /// These are to be tended; empty where it was not looked for them.
+    tended: Vec<ServiceName>,
 }
 
 /// The thread and what it works with.
@@ -83,9 +91,8 @@ struct Run {
     slots: BTreeMap<ServiceName, Slot>,
     looking: usize,
     is_scanning: bool,
-    /// Whether it is known who was there before.
-    is_acquainted: bool,
     next_scan: Deadline,
+    next_scan_of_all: Deadline,
     is_draining: bool,
 }
 
@@ -97,8 +104,8 @@ impl Converger {
             slots: BTreeMap::new(),
             looking: 0,
             is_scanning: false,
-            is_acquainted: false,
             next_scan: Deadline::at_boot_ms(0),
+            next_scan_of_all: Deadline::at_boot_ms(0),
             is_draining: false,
         };
         loop {
@@ -128,14 +135,18 @@ impl Run {
             }
             Event::Looked { service, found } => self.looked(&service, found),
             Event::Found(found) => {
-                for service in self.scanned(found) {
-                    self.slots.entry(service).or_default().go_on();
-                }
-            }
-            Event::Known(found) => {
-                self.is_acquainted = found.is_ok();
-                for service in self.scanned(found) {
-                    self.slots.entry(service).or_insert_with(Slot::found);
+                self.is_scanning = false;
+                match found {
+                    Ok(Found { unfinished, tended }) => {
+                        for (service, newest) in unfinished {
+                            self.slots.entry(service).or_default().go_on(&newest);
+                        }
+                        for service in tended {
+                            let pauses = self.of.pauses;
+                            self.slots.entry(service).or_insert_with(|| Slot::found(pauses));
+                        }
+                    }
+                    Err(error) => self.failed(error),
                 }
             }
             Event::Drain => {
@@ -145,14 +156,6 @@ impl Run {
                 }
             }
         }
-    }
-
-    fn scanned(&mut self, found: Result<Vec<ServiceName>, OpError>) -> Vec<ServiceName> {
-        self.is_scanning = false;
-        found.unwrap_or_else(|error| {
-            self.failed(error);
-            Vec::new()
-        })
     }
 
     fn looked(&mut self, service: &ServiceName, found: Result<Convergence, OpError>) {
@@ -167,22 +170,23 @@ impl Run {
         if let Some(went) = went {
             self.of.metrics.look(went);
         }
-        let found = found.unwrap_or_else(|error| {
-            let why = error.to_string();
-            self.failed(error);
-            Convergence::Later { why, after: None }
-        });
+        let slot = self.slots.entry(service.clone()).or_default();
         match &found {
-            Convergence::Failed { key, why } => {
+            Ok(Convergence::Failed { key, why }) if !slot.has_told(key, why) => {
                 say_while_waiting(&format!("{service}: {key} failed for good: {why}"));
             }
-            Convergence::Drifted { key, why } => {
+            Ok(Convergence::Drifted { key, why }) if !slot.has_told(key, why) => {
                 say_while_waiting(&format!("{service}: {key} holds no longer: {why}"));
             }
-            _ => {}
+            Ok(_) | Err(_) => {}
         }
-        let slot = self.slots.entry(service.clone()).or_default();
-        slot.looked(found, self.of.pauses);
+        match found {
+            Ok(found) => slot.looked(found, self.of.pauses),
+            Err(error) => {
+                slot.stumbled(error.to_string());
+                tell_failure(&self.of, error);
+            }
+        }
         if self.is_draining {
             slot.give_up(ENDING);
         }
@@ -192,10 +196,7 @@ impl Run {
     }
 
     fn failed(&self, error: OpError) {
-        self.of.metrics.failure(&error);
-        if is_fatal(&error) {
-            let _ = self.of.fatal.send(error);
-        }
+        tell_failure(&self.of, error);
     }
 
     fn begin_what_is_due(&mut self) {
@@ -205,17 +206,9 @@ impl Run {
         if self.is_draining {
             return;
         }
-        if !self.is_scanning && self.next_scan.is_past() {
-            self.next_scan = Deadline::after(slot::jittered(SCAN_EVERY));
-            let is_acquainted = self.is_acquainted;
-            self.is_scanning = self.in_a_thread(move |opener| {
-                let session = opener.open();
-                if is_acquainted {
-                    Event::Found(session.and_then(|mut session| gateway_unfinished(&mut session)))
-                } else {
-                    Event::Known(session.and_then(|mut session| gateway_tended(&mut session)))
-                }
-            });
+        self.scan_when_due();
+        if self.looking >= LOOKS_MAX {
+            return;
         }
         let mut due: Vec<(Deadline, ServiceName)> = self
             .slots
@@ -225,22 +218,46 @@ impl Run {
             .collect();
         // Who waits longest comes first, whatever it is called.
         due.sort();
-        for (_, service) in due.into_iter().take(LOOKS_MAX.saturating_sub(self.looking)) {
+        let mut tended = self.slots.values().filter(|slot| slot.is_tended_now()).count();
+        for (_, service) in due {
             let slot = self.slots.get_mut(&service).expect("BUG: it was just found");
-            let look = slot.begin();
+            if self.looking >= LOOKS_MAX || (slot.is_tended() && tended >= TENDS_MAX) {
+                continue;
+            }
+            tended += usize::from(slot.is_tended());
+            let (look, name) = (slot.begin(), service.clone());
             let is_begun = self.in_a_thread(move |opener| {
-                let found = opener.open().and_then(|mut session| match &look {
-                    Look::Onward => gateway_converge(&mut session, &service),
-                    Look::Tend => gateway_tend(&mut session, &service),
-                    Look::Again { key, why } => {
-                        gateway_wish_again(&mut session, &service, key, why)?;
-                        gateway_converge(&mut session, &service)
-                    }
-                });
-                Event::Looked { service, found }
+                let found =
+                    opener.open().and_then(|mut session| look_at(&mut session, &name, look));
+                Event::Looked { service: name, found }
             });
-            self.looking += usize::from(is_begun);
+            if is_begun {
+                self.looking += 1;
+            } else if let Some(slot) = self.slots.get_mut(&service) {
+                slot.is_put_back();
+            }
         }
+    }
+
+    fn scan_when_due(&mut self) {
+        if self.is_scanning || !self.next_scan.is_past() {
+            return;
+        }
+        self.next_scan = Deadline::after(slot::jittered(SCAN_EVERY));
+        let is_of_all = self.next_scan_of_all.is_past();
+        if is_of_all {
+            // Every service is read for what others have brought to be.
+            let tend = self.of.pauses.tend;
+            self.next_scan_of_all = Deadline::after(slot::jittered(tend.max(SCAN_EVERY)));
+        }
+        self.is_scanning = self.in_a_thread(move |opener| {
+            let found = opener.open().and_then(|mut session| {
+                let unfinished = gateway_unfinished(&mut session)?;
+                let tended = if is_of_all { gateway_tended(&mut session)? } else { Vec::new() };
+                Ok(Found { unfinished, tended })
+            });
+            Event::Found(found)
+        });
     }
 
     /// Whether a thread could be begun. Where none could, whoever is due is due again.
@@ -256,7 +273,34 @@ impl Run {
         let wakes = self.slots.values().filter_map(Slot::wakes);
         let next = wakes.chain([self.next_scan]).map(Deadline::remaining).min();
         // Not at once: what is due and finds no thread would be tried without a pause.
-        next.unwrap_or(SLEEP_MAX).clamp(Duration::from_millis(5), SLEEP_MAX)
+        let least = Duration::from_millis(if self.looking < TENDS_MAX { 5 } else { 100 });
+        next.unwrap_or(SLEEP_MAX).clamp(least, SLEEP_MAX)
+    }
+}
+
+fn look_at(
+    session: &mut Session,
+    service: &ServiceName,
+    look: Look,
+) -> Result<Convergence, OpError> {
+    let (key, why) = match look {
+        Look::Onward => return gateway_converge(session, service),
+        Look::Tend => return gateway_tend(session, service),
+        Look::Again { key, why } => (key, why),
+        Look::Restore => match gateway_tend(session, service)? {
+            Convergence::Drifted { key, why } => (key, why),
+            found => return Ok(found),
+        },
+    };
+    gateway_wish_again(session, service, &key, &why)?;
+    gateway_converge(session, service)
+}
+
+/// Counts a failure, and ends the server by one that may not be gone on after.
+fn tell_failure(of: &Converger, error: OpError) {
+    of.metrics.failure(&error);
+    if is_fatal(&error) {
+        let _ = of.fatal.send(error);
     }
 }
 

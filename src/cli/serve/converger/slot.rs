@@ -36,6 +36,8 @@ pub(super) enum Look {
     Tend,
     /// To wish the count of this one anew, and take its first steps.
     Again { key: ExecutionKey, why: String },
+    /// The same of what did not hold, if it still does not.
+    Restore,
 }
 
 /// One service on its way.
@@ -49,6 +51,8 @@ pub(super) struct Slot {
     again: Option<DurationMs>,
     /// Whether it has come to be, and is looked at to see whether it still is so.
     is_tended: bool,
+    /// The newest wish that was found unfinished.
+    seen: Option<ExecutionKey>,
     waiters: Vec<Waiter>,
     /// Who came while it was looked at: the look may not have seen what they wait for.
     newcomers: Vec<Waiter>,
@@ -58,9 +62,11 @@ pub(super) struct Slot {
 #[derive(Clone, Copy)]
 enum State {
     Due(Deadline),
-    /// It is looked at, and perhaps again right after.
+    /// It is looked at, and perhaps again right after; `wishes` where the look is to wish anew what
+    /// did not come to be or did not hold.
     LookedAt {
         again: bool,
+        wishes: bool,
     },
     Over,
 }
@@ -80,9 +86,12 @@ pub(super) fn jittered(pause: DurationMs) -> DurationMs {
 }
 
 impl Slot {
-    /// One that was there before this server.
-    pub(super) fn found() -> Self {
-        Self { is_tended: true, ..Self::default() }
+    /// One that came to be without this slot. Not all of them are looked at together.
+    pub(super) fn found(pauses: Pauses) -> Self {
+        let part = RandomState::new().hash_one(pauses.tend.as_millis());
+        let part = part.checked_rem(pauses.tend.as_millis()).unwrap_or(0);
+        let due = Deadline::after(DurationMs::from_millis(part));
+        Self { state: State::Due(due), is_tended: true, ..Self::default() }
     }
 
     /// Something new was accepted: at once, from the shortest pause on.
@@ -92,22 +101,42 @@ impl Slot {
         self.again = None;
         self.is_tended = false;
         self.state = match self.state {
-            State::LookedAt { .. } => State::LookedAt { again: true },
+            State::LookedAt { wishes, .. } => State::LookedAt { again: true, wishes },
             State::Due(_) | State::Over => State::default(),
         };
     }
 
-    /// What nobody has finished is gone towards at once.
-    pub(super) fn go_on(&mut self) {
-        if self.is_tended && !self.is_looked_at() {
-            self.wake();
+    /// A wish that nobody has finished is gone towards at once, when it is found first.
+    pub(super) fn go_on(&mut self, newest: &ExecutionKey) {
+        if self.is_looked_at() || self.seen.as_ref() == Some(newest) {
+            return;
         }
+        self.seen = Some(newest.clone());
+        self.failed.take_if(|(key, _, _)| key != newest);
+        self.pause = None;
+        self.is_tended = false;
+        self.state = State::default();
+    }
+
+    /// Whether it is looked at to see whether it still is as wished.
+    pub(super) const fn is_tended_now(&self) -> bool {
+        self.is_tended && self.is_looked_at()
+    }
+
+    /// Whether the next look is one to see whether it still is as wished.
+    pub(super) const fn is_tended(&self) -> bool {
+        self.is_tended
+    }
+
+    /// Whether an earlier look has found the same.
+    pub(super) fn has_told(&self, key: &ExecutionKey, why: &str) -> bool {
+        self.failed.as_ref().is_some_and(|(known, _, told)| known == key && told == why)
     }
 
     pub(super) fn wait(&mut self, waiter: Waiter) {
-        if self.is_looked_at() {
+        if let State::LookedAt { again, .. } = &mut self.state {
+            *again = true;
             self.newcomers.push(waiter);
-            self.state = State::LookedAt { again: true };
         } else {
             self.waiters.push(waiter);
             if matches!(self.state, State::Over) {
@@ -138,24 +167,40 @@ impl Slot {
         waiters.chain(self.due()).min()
     }
 
-    /// A look begins; what has failed for good is wished anew by it, once it is time.
+    /// A look begins; what has failed for good or does not hold is wished anew by it, once it is
+    /// time.
     pub(super) fn begin(&mut self) -> Look {
-        self.state = State::LookedAt { again: false };
-        let is_time = self.failed.as_ref().is_some_and(|(_, at, _)| at.is_past());
-        match self.failed.take_if(|_| is_time) {
-            Some((key, _, why)) => {
-                self.is_tended = false;
-                self.pause = None;
-                Look::Again { key, why }
-            }
+        let failed = self.failed.as_ref().filter(|(_, at, _)| at.is_past());
+        self.state = State::LookedAt { again: false, wishes: failed.is_some() };
+        match failed {
+            Some(_) if self.is_tended => Look::Restore,
+            Some((key, _, why)) => Look::Again { key: key.clone(), why: why.clone() },
             None if self.is_tended => Look::Tend,
             None => Look::Onward,
         }
     }
 
+    /// A look could not be begun: it is due again.
+    pub(super) fn is_put_back(&mut self) {
+        self.state = State::default();
+    }
+
+    /// A look has come to nothing, such as by a gate that refuses: the same again, later.
+    pub(super) fn stumbled(&mut self, why: String) {
+        let next = self.next_pause();
+        let due = Deadline::after(jittered(next));
+        if let Some((_, at, _)) = &mut self.failed {
+            *at = due.max(*at);
+        }
+        self.why = Some(why);
+        self.ends(Some(due));
+    }
+
     /// A look has ended.
     pub(super) fn looked(&mut self, found: Convergence, pauses: Pauses) {
-        let is_again = matches!(self.state, State::LookedAt { again: true });
+        if matches!(self.state, State::LookedAt { wishes: true, .. }) {
+            self.failed = None;
+        }
         let next = match found {
             Convergence::Idle => {
                 self.give_up("another wish than the operation's is the newest one");
@@ -172,8 +217,10 @@ impl Slot {
                 Some(self.left_alone(pauses))
             }
             Convergence::Drifted { key, why } => {
-                let first = pauses.again.min(DRIFT_PAUSE);
-                Some(self.fails(key, why, first))
+                self.pause = None;
+                let again = self.fails(key, why, pauses.again.min(DRIFT_PAUSE));
+                // It may come back by itself meanwhile.
+                Some(again.min(Deadline::after(jittered(pauses.tend))))
             }
             Convergence::Failed { key, why } => {
                 self.tell(&key, || Followed::Failed(why.clone()));
@@ -187,6 +234,12 @@ impl Slot {
                 Some(Deadline::after(jittered(pause)))
             }
         };
+        self.ends(next);
+    }
+
+    /// What comes after a look.
+    fn ends(&mut self, next: Option<Deadline>) {
+        let is_again = matches!(self.state, State::LookedAt { again: true, .. });
         self.waiters.append(&mut self.newcomers);
         self.state = match next {
             _ if is_again => State::default(),

@@ -117,15 +117,68 @@ fn what_has_come_to_be_is_tended_and_wished_anew_where_it_does_not_hold() {
     slot.looked(Convergence::Holds { key: key() }, AT_ONCE);
     slot.begin();
     slot.looked(Convergence::Drifted { key: key(), why: why() }, AT_ONCE);
-    assert_eq!(slot.begin(), Look::Again { key: key(), why: why() });
+    assert_eq!(slot.begin(), Look::Restore, "it is read before it is wished anew");
     slot.looked(Convergence::Converged { key: key(), answer: None }, AT_ONCE);
     assert!(slot.again.is_some(), "it has not held yet");
     slot.begin();
     slot.looked(Convergence::Holds { key: key() }, AT_ONCE);
     assert_eq!(slot.again, None);
-    // Whatever is found unfinished is gone towards, and not only looked at.
-    slot.go_on();
+}
+
+#[test]
+fn what_did_not_hold_is_looked_at_as_often_as_what_does() {
+    let key = || -> ExecutionKey { "k1".parse().expect("a key") };
+    let drifted = |why: &str| Convergence::Drifted { key: key(), why: why.to_owned() };
+    let rare = Pauses { again: DurationMs::from_secs(600), tend: DurationMs::from_secs(1) };
+    let mut slot = Slot::found(rare);
+    for _ in 0..3 {
+        assert_eq!(slot.begin(), Look::Tend);
+        assert!(slot.is_tended_now());
+        slot.looked(drifted("2 run"), rare);
+        assert!(slot.due().expect("due").remaining() < Duration::from_millis(1300));
+    }
+    let (found, at, _) = slot.failed.as_ref().expect("it is known");
+    assert!(at.remaining() <= Duration::from_millis(6300), "the first pause is not begun anew");
+    assert_eq!(*found, key());
+    assert!(slot.has_told(&key(), "2 run") && !slot.has_told(&key(), "3 run"));
+}
+
+#[test]
+fn a_look_that_was_refused_is_made_again_and_not_at_once() {
+    let key = || -> ExecutionKey { "k1".parse().expect("a key") };
+    let mut slot = Slot::found(AT_ONCE);
+    slot.begin();
+    slot.looked(Convergence::Drifted { key: key(), why: "2 run".to_owned() }, AT_ONCE);
+    assert_eq!(slot.begin(), Look::Restore);
+    slot.stumbled("the policy says no".to_owned());
+    assert!(!slot.due().expect("due").is_past());
+    let (_, at, _) = slot.failed.as_ref().expect("it still does not hold");
+    assert!(!at.is_past(), "nothing is wished before that pause, either");
+    let mut slot = Slot::default();
+    slot.begin();
+    slot.is_put_back();
+    assert!(slot.due().expect("due").is_past(), "no thread could be begun");
+}
+
+/// Whatever is found unfinished is gone towards, and not only looked at; once, and no more after
+/// each search.
+#[test]
+fn a_wish_that_is_found_hurries_once() {
+    let key = |key: &str| -> ExecutionKey { key.parse().expect("a key") };
+    let mut slot = Slot::found(SECOND);
+    slot.go_on(&key("k1"));
     assert_eq!(slot.begin(), Look::Onward);
+    slot.go_on(&key("k2"));
+    slot.looked(later(), SECOND);
+    slot.go_on(&key("k1"));
+    assert!(!slot.due().expect("due").is_past(), "it was found before");
+    slot.go_on(&key("k2"));
+    assert!(slot.due().expect("due").is_past(), "a newer one was not");
+    slot.begin();
+    slot.looked(Convergence::Failed { key: key("k2"), why: "no".to_owned() }, SECOND);
+    slot.go_on(&key("k3"));
+    assert_eq!(slot.begin(), Look::Onward);
+    assert_eq!(slot.failed, None, "k2 counts no more");
 }
 
 #[test]
