@@ -8,7 +8,7 @@ use super::ids::mint;
 use super::placing::{Placed, not_found};
 use super::relocating::{call_guarded, end_left, is_gone};
 use super::session::Session;
-use super::sight::in_flight_of;
+use super::sight::{in_flight_of, services_of};
 use super::wait::{pause, refuse_after_signal};
 use crate::actuator::calls::{self, PreparedCall};
 use crate::actuator::host::Deadline;
@@ -23,6 +23,7 @@ use crate::domain::placement::protocol::Call;
 use crate::domain::placement::protocol::Order;
 use crate::domain::placement::registry::RegisteredRelocator;
 use crate::domain::time::DurationMs;
+use crate::ledger::LedgerError;
 
 /// How often one run tries a step that may succeed later.
 const TRIES_PER_RUN: u64 = 3;
@@ -156,9 +157,22 @@ impl Worker<'_> {
 
     fn commit(&mut self, session: &mut Session) -> Result<(), OpError> {
         self.keep(session)?;
-        let (operation_id, token) = (self.id.clone(), self.token());
-        let command = Command::Commit { operation_id, token, services: Vec::new() };
-        self.transition(session, command).map(drop)
+        let (_, operation) = session.operation(&self.id)?;
+        let named = [self.id.clone()];
+        let token = self.token();
+        loop {
+            let known = services_of(&session.ledger.read()?, &operation.environment)?;
+            let placed = session.place_with(&known, (&named, None), |_, txn| {
+                let services = services_of(txn, &operation.environment)?;
+                let operation_id = operation.operation_id.clone();
+                Ok(Command::Commit { operation_id, token, services })
+            });
+            match placed {
+                // One has joined meanwhile, and was not locked.
+                Err(OpError::Ledger(LedgerError::Stale { .. })) => self.keep(session)?,
+                placed => return placed.map(drop),
+            }
+        }
     }
 
     /// The lease must outlast what comes next: it is renewed once half of it is over.

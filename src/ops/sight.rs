@@ -12,9 +12,8 @@ use crate::domain::placement::environment::Environment;
 use crate::domain::placement::protocol::{Call, Order, Receipt, Reply, Request};
 use crate::domain::placement::state::PlacementState;
 use crate::domain::scale::execution::Execution;
-use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
-use crate::ledger::ReadTxn;
+use crate::ledger::{LedgerError, ReadTxn};
 
 /// What the environment's relocator says of the copy that serves. A host that cannot ask is no
 /// error: nobody knows then.
@@ -69,14 +68,8 @@ pub(super) fn in_flight_of(
     environment: &EnvironmentName,
     now: Timestamp,
 ) -> Result<Vec<ServiceName>, OpError> {
-    let is_part = |head: &ServiceHead| {
-        head.registration.as_ref().and_then(|it| it.environment.as_ref()) == Some(environment)
-    };
     let mut found = Vec::new();
-    for (service, head) in read.service_heads()? {
-        if !is_part(&head) {
-            continue;
-        }
+    for service in services_of(read, environment)? {
         let state = read.service_state(&service, &[])?;
         let in_flight = |it: &Execution| it.is_live() && it.is_in_flight(now);
         if state.executions.values().any(in_flight) {
@@ -84,4 +77,14 @@ pub(super) fn in_flight_of(
         }
     }
     Ok(found)
+}
+
+/// The services that an environment consists of, also those that are retired.
+pub(super) fn services_of(
+    read: &ReadTxn<'_>,
+    environment: &EnvironmentName,
+) -> Result<Vec<ServiceName>, LedgerError> {
+    read.services_where(|head| {
+        head.registration.as_ref().and_then(|it| it.environment.as_ref()) == Some(environment)
+    })
 }

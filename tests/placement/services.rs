@@ -74,6 +74,46 @@ fn a_move_waits_for_what_of_its_services_is_in_flight() {
 }
 
 #[test]
+fn a_wish_that_waits_is_not_carried_out_elsewhere_and_the_next_object_is_the_services() {
+    let placed = with_web();
+    assert_eq!(wish(&placed, 4, "w1").code, Some(0));
+    placed.change("--location us --key k1").exits(0);
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    placed.world.run(&format!("operation run {id}")).exits(0);
+    let shown = placed.world.json("intent show w1").exits(0);
+    assert_eq!(shown.at("/execution/state"), "withdrawn", "{shown:#?}");
+    let kinds = kinds_of(&placed);
+    assert_eq!(kinds[kinds.len() - 2..], ["intent_withdrawn", "target_bound"], "{kinds:?}");
+    let told = placed.world.run("log web").exits(0).stdout;
+    let why = format!("shop has moved to cell b ({id})");
+    assert!(told.contains(&why) && told.contains("the next reading says what it is"), "{told}");
+    let ran = placed.world.json("actuate w1");
+    assert_eq!((ran.code, placed.world.fake_log("calls").len()), (Some(10), 1), "{ran:#?}");
+    // There it is another object: the placement has said so, and nobody has to.
+    placed.world.write("fake/uid", "in-b\n");
+    placed.world.run("scale web=5 --reason r --no-wait").exits(0);
+    let head = placed.world.json("service show web").exits(0);
+    assert_eq!(head.at("/service/binding/target_uid"), "in-b", "{head:#?}");
+    assert_eq!(head.at("/service/unit_revision"), 1, "no setting has changed");
+    // From then on another one is refused as ever.
+    placed.world.write("fake/uid", "made-anew\n");
+    let ran = placed.world.json("scale web=6 --reason r --no-wait");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(10), "target_changed".into()), "{ran:#?}");
+    placed.world.run("verify").exits(0);
+}
+
+#[test]
+fn a_move_that_leaves_no_cell_binds_nothing_anew() {
+    let placed = with_web();
+    assert_eq!(wish(&placed, 4, "w1").code, Some(0));
+    let before = kinds_of(&placed);
+    placed.change("--profile large --key k1").exits(0);
+    placed.change("--standby us --key k2 --run").exits(0);
+    assert_eq!(kinds_of(&placed), before);
+    placed.world.run("actuate w1").exits(0);
+}
+
+#[test]
 fn what_is_always_on_takes_no_zero_and_what_sleeps_stops_no_database() {
     let placed = with_web();
     placed.change("--runtime-mode always-on --key k1").exits(0);

@@ -95,6 +95,9 @@ pub(super) fn what(event: &StoredEvent) -> String {
         "service_registered" => {
             format!("registration {}", text(&body["registration"]["unit_revision"]))
         }
+        "target_bound" if body["binding"]["outdated"]["target"] == true => {
+            "its environment has moved: the next reading says what it is".to_owned()
+        }
         "target_bound" => format!("{} declared", text(&body["binding"]["replicas"])),
         "actuator_registered" => text(&body["actuator"]["name"]),
         "policy_set" => text(&body["policy"]["digest"]),

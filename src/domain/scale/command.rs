@@ -200,6 +200,11 @@ pub enum Command {
         /// No fence of the lost history is above this.
         lost: FenceMark,
     },
+    /// Go on where the environment is that the service is a part of.
+    Relocate {
+        /// What is said of wishes that have waited meanwhile.
+        why: Detail,
+    },
 }
 
 impl Command {
@@ -211,7 +216,8 @@ impl Command {
             | Self::ProveEnd { .. }
             | Self::RecordFence { .. }
             | Self::RenewLease { .. }
-            | Self::Restore { .. } => true,
+            | Self::Restore { .. }
+            | Self::Relocate { .. } => true,
             Self::RegisterService(_)
             | Self::BindTarget { .. }
             | Self::Put(_)
@@ -251,7 +257,8 @@ impl Command {
             | Self::Observe { .. }
             | Self::AcceptClock { .. }
             | Self::Gateway(_)
-            | Self::Restore { .. } => false,
+            | Self::Restore { .. }
+            | Self::Relocate { .. } => false,
         }
     }
 
@@ -261,7 +268,8 @@ impl Command {
             Self::RegisterService(_)
             | Self::BindTarget { .. }
             | Self::AcceptClock { .. }
-            | Self::Restore { .. } => None,
+            | Self::Restore { .. }
+            | Self::Relocate { .. } => None,
             Self::Put(put) => Some(put.key()),
             Self::Authority(command) => command.execution_key(),
             Self::Gateway(command) => command.execution_key(),

@@ -1,12 +1,13 @@
-//! What a restore and an accepted clock change in the state of a service.
+//! What a restore, an accepted clock and a move of its environment change in the state of a service.
 //!
-//! Both end a history that this ledger does not own: after a restore what was recorded after the
-//! copy, after an accepted clock the instants that no clock has reached.
+//! Each ends a history that this ledger does not own: after a restore what was recorded after the
+//! copy, after an accepted clock the instants that no clock has reached, after a move the objects of
+//! the cell that was left.
 
 use super::attempt::Call;
 use super::execution::{Execution, Phase};
 use super::lease::LEASE_TTL_MAX;
-use super::service::Outdated;
+use super::service::{Binding, Outdated};
 use super::state::{FenceMark, ServiceHead};
 use crate::domain::time::Timestamp;
 
@@ -19,6 +20,12 @@ impl ServiceHead {
         if let Some(binding) = &mut self.binding {
             binding.outdated = Outdated::ALL;
         }
+    }
+
+    /// After a move no reading counts that began before it.
+    pub(super) fn bind(&mut self, binding: &Binding) {
+        self.reading_serial += u64::from(binding.outdated.target);
+        self.binding = Some(binding.clone());
     }
 
     /// What has happened in the future has happened now, and what was read there is not believed:

@@ -259,15 +259,20 @@ pub struct Outdated {
     pub version: bool,
     /// The count.
     pub count: bool,
+    /// The object itself: its environment has moved, and what is found next is the service's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub target: bool,
 }
 
 impl Outdated {
     /// After a call that nobody knows the outcome of.
-    pub const ALL: Self = Self { version: true, count: true };
+    pub const ALL: Self = Self { version: true, count: true, target: false };
+    /// After a move of the environment that the service is a part of.
+    pub const MOVED: Self = Self { target: true, ..Self::ALL };
 
     /// Whether all is as it was read.
     pub const fn is_nothing(&self) -> bool {
-        !self.version && !self.count
+        !self.version && !self.count && !self.target
     }
 }
 

@@ -210,7 +210,7 @@ impl ServiceState {
             | EventBody::AuthorizationRevoked { .. }
             | EventBody::AuthorizationReviewed { .. }
             | EventBody::AutoscaleEvaluated { .. } => self.head.apply_authority(event)?,
-            EventBody::TargetBound { binding } => self.head.binding = Some(binding.clone()),
+            EventBody::TargetBound { binding } => self.head.bind(binding),
             EventBody::ServiceRestored { mark, .. } => self.head.restore(mark),
             EventBody::ClockAccepted { .. } => {
                 self.head.accept_clock(event.at);

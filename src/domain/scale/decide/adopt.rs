@@ -35,7 +35,7 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &Adopt) -> Result<Decision, Rejectio
         return Ok(nothing(Reply::StaleReading));
     }
     let reading = &ask.reading;
-    check_uid(registration, &bound.target_uid, &reading.target_uid)?;
+    check_uid(registration, bound, &reading.target_uid)?;
     check_nobody_in_the_way(draft, ask)?;
     let (min, max) = (registration.min_replicas, registration.max_replicas);
     if !(min..=max).contains(&reading.replicas) {

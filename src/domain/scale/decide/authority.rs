@@ -123,7 +123,7 @@ fn baseline(
     match &ask.reading {
         Some((_, serial)) if *serial != draft.state.head.reading_serial => Ok(None),
         Some((reading, _)) => {
-            check_uid(registration, &bound.target_uid, &reading.target_uid)?;
+            check_uid(registration, bound, &reading.target_uid)?;
             Ok(Some(Binding::from(reading)))
         }
         None if becomes_ours => {

@@ -1,16 +1,16 @@
-//! What befalls a ledger as a whole, as far as one service is concerned: a clock that was ahead,
-//! and a restore from a copy.
+//! What befalls a ledger or an environment as a whole, as far as one service is concerned: a clock
+//! that was ahead, a restore from a copy, and a move.
 
 use super::{Decision, Draft, unchanged};
 use crate::domain::id::{NUMBER_MAX, ServiceName};
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::event::EventBody;
-use crate::domain::scale::execution::Phase;
+use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::registered;
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::result::Detail;
-use crate::domain::scale::service::{CLOCK_SKEW_MAX, FenceSource};
+use crate::domain::scale::service::{Binding, CLOCK_SKEW_MAX, FenceSource, Outdated};
 use crate::domain::scale::state::FenceMark;
 
 /// Takes the time mark back to now. A mark that clocks may differ by is no reason to.
@@ -65,6 +65,26 @@ pub(super) fn restore(draft: &Draft<'_>, incarnation: u64, lost: &FenceMark) -> 
                 rollback_required: false,
             });
         }
+    }
+    draft.done(events)
+}
+
+/// Goes on in another cell. What waits was wished of the object that was left; which one is the
+/// service's from now on, the next reading says.
+pub(super) fn relocate(draft: &Draft<'_>, why: &Detail) -> Decision {
+    let waits = |it: &&Execution| {
+        it.is_live() && matches!(it.phase, Phase::Proposed { .. } | Phase::Accepted)
+    };
+    let waiting = draft.state.executions.values().filter(waits);
+    let mut events: Vec<EventBody> = waiting
+        .map(|it| EventBody::IntentWithdrawn {
+            execution_key: it.key().clone(),
+            reason: Some(why.clone()),
+        })
+        .collect();
+    if let Some(bound) = &draft.state.head.binding {
+        let binding = Binding { outdated: Outdated::MOVED, ..bound.clone() };
+        events.push(EventBody::TargetBound { binding });
     }
     draft.done(events)
 }

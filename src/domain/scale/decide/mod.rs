@@ -141,6 +141,7 @@ pub fn decide(
         Command::Authority(command) => authority::decide(&draft, command),
         Command::Gateway(command) => gateway::decide(&draft, command),
         Command::Restore { incarnation, lost } => Ok(life::restore(&draft, *incarnation, lost)),
+        Command::Relocate { why } => Ok(life::relocate(&draft, why)),
     }
 }
 

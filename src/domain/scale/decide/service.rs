@@ -237,7 +237,7 @@ fn check_same_uid(
 ) -> Result<(), Rejection> {
     match (&draft.state.head.binding, binding) {
         (Some(bound), Some(binding)) if is_same_name(existing, wanted) => {
-            check_uid(existing, &bound.target_uid, &binding.target_uid)
+            check_uid(existing, bound, &binding.target_uid)
         }
         (Some(_) | None, _) => Ok(()),
     }
@@ -315,14 +315,16 @@ pub(super) fn bind(
         return if same_uid { Ok(unchanged()) } else { stale() };
     }
     if !same_uid && accept_uid != Some(&reading.target_uid) {
-        check_uid(registration, &bound.target_uid, &reading.target_uid)?;
+        check_uid(registration, bound, &reading.target_uid)?;
     }
     let mut events = Vec::new();
     if !same_uid {
-        // Another object under the same name is another target: that is a change of settings.
         check_nothing_in_flight(draft, registration)?;
         check_not_taken(registration, Some(&reading.target_uid), others.holder.as_ref())?;
         check_name_is_free(draft, service, &reading.target_uid, others)?;
+    }
+    if !same_uid && !bound.outdated.target {
+        // Another object under the same name is another target: that is a change of settings.
         let decision = may_register(draft, registration)?;
         let unit_revision = registration.unit_revision.next().unwrap_or(UnitRevision::MAX);
         events.push(EventBody::ServiceRegistered {

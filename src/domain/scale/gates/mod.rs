@@ -280,13 +280,16 @@ pub(in crate::domain::scale) fn moved<T: PartialEq + std::fmt::Display>(
     })
 }
 
-/// Refuses an object that is not the registered one.
+/// Refuses an object that is not the registered one. After a move nobody knows which one it is.
 pub(in crate::domain::scale) fn check_uid(
     registration: &Registration,
-    bound: &TargetUid,
+    bound: &Binding,
     found: &TargetUid,
 ) -> Result<(), Rejection> {
-    moved(registration, TargetPart::Uid, "registered", &bound.as_str(), &found.as_str())
+    if bound.outdated.target {
+        return Ok(());
+    }
+    moved(registration, TargetPart::Uid, "registered", &bound.target_uid.as_str(), &found.as_str())
 }
 
 pub(in crate::domain::scale) fn check_mode_of(
