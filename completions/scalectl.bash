@@ -5554,7 +5554,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__placement__subcmd__plan)
-            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --key --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5585,6 +5585,10 @@ _scalectl() {
                     return 0
                     ;;
                 --runtime-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1243,6 +1243,7 @@ complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_
 complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l cell -d 'Exactly this cell' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l standby -d 'The location of its recovery copy, or none' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l runtime-mode -d 'Whether it may sleep: on-demand or always-on' -r -a '(__scalectl_values)'
+complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l key -d 'The key that the change is to have; where it is taken, the plan is what became of it' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -l ledger -d 'The ledger: a path, or a name of config.toml [env: SCALECTL_LEDGER]' -r -a '(__scalectl_values)'
 complete -c scalectl -n "__fish_scalectl_using_subcommand placement; and __fish_seen_subcommand_from plan" -s o -l output -d 'How to print the answer' -r -f -a "table\t'For people'
 json\t'One JSON document'

@@ -39,7 +39,8 @@ fn walked(text: &str) -> String {
                 // What stands below a line is what came out the last time.
                 let Some(command) = line.strip_prefix("$ ") else { continue };
                 // The stages know an id by the word that stands for it.
-                let command = command.replace(" bg-1 ", " <bg-1> ");
+                let command = command.replace(" bg-1 ", " <bg-1> ").replace(" op-", " <op-");
+                let command = command.replace("/1-op-1", "/<1-op-1>").replace("<op-2", "<op-2>");
                 out.extend([line, "\n", &answer(&stage.command(&command))]);
             }
         }

@@ -16,6 +16,7 @@ use std::process::Child;
 
 use scalectl::domain::time::{DurationMs, Timestamp};
 
+use crate::support::placed::shop_in;
 use crate::support::{Ran, SERVICE, World};
 use words::split;
 
@@ -85,6 +86,11 @@ impl Stage {
         self.world.run_args(&registration(&settings, capabilities.contains("inspect"))).exits(0);
     }
 
+    fn settle(&mut self, root: &str) {
+        self.is_still = false;
+        shop_in(&self.world.path(root));
+    }
+
     fn tick(&mut self, by: DurationMs) {
         self.now = self.now.plus(by);
         self.world.still(&self.now.to_string());
@@ -118,6 +124,7 @@ impl Stage {
                 self.tick(DurationMs::ZERO);
             }
             ["placed"] => self.world.place(),
+            ["environment", root] => self.settle(root),
             ["user", user] => self.world.be(user),
             ["key", name] => self.world.make_key(name, "signers"),
             ["as", actor] => drop(self.world.set("SCALECTL_ACTOR", *actor)),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::placed::{database, shop_in};
 use crate::support::{Ran, World};
 
 /// A ledger with two cells that are folders, an environment in the first, and who may move it.
@@ -24,24 +25,8 @@ impl Placed {
             .run_args(&["policy", "put", policy.to_str().expect("UTF-8"), "--reason", "r"])
             .exits(0);
         let root = world.path("root");
+        shop_in(&root);
         let placed = Self { world, root };
-        for cell in ["a", "b"] {
-            placed.write(&format!("cells/{cell}/limit.json"), r#"{"storage_bytes": 1073741824}"#);
-        }
-        let copy = "cells/a/shop/1-first";
-        placed.write(&format!("{copy}/application/server"), "#!/bin/sh\n");
-        placed.write(&format!("{copy}/artifacts/release.tar"), &"artifact ".repeat(4000));
-        placed.write(&format!("{copy}/credentials.json"), r#"{"references": []}"#);
-        placed.write(&format!("{copy}/subjects.json"), r#"{"subjects": []}"#);
-        placed.write("routes/shop.json", r#"{"cell": "a", "epoch": 1, "generation": "1-first"}"#);
-        placed
-            .database("a", "1-first")
-            .execute_batch(
-                "PRAGMA journal_mode = WAL;
-                 CREATE TABLE entry (number INTEGER PRIMARY KEY);
-                 INSERT INTO entry VALUES (1), (2), (3);",
-            )
-            .expect("a schema");
         let root = placed.root.to_str().expect("UTF-8").to_owned();
         let put = ["relocator", "put", "mover", "--", "scalectl", "relocator", "run", "local"];
         placed.world.run_args(&[&put[..], &["--root", &root]].concat()).exits(0);
@@ -69,11 +54,8 @@ impl Placed {
         fs::write(path, text).expect("written");
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the application of the test opens its database")]
     pub(super) fn database(&self, cell: &str, generation: &str) -> rusqlite::Connection {
-        let copy = self.root.join(format!("cells/{cell}/shop/{generation}"));
-        fs::create_dir_all(&copy).expect("made");
-        rusqlite::Connection::open(copy.join("database.sqlite")).expect("opened")
+        database(&self.root, cell, generation)
     }
 
     pub(super) fn route(&self) -> Value {

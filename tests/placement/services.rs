@@ -113,6 +113,34 @@ fn a_move_that_leaves_no_cell_binds_nothing_anew() {
     placed.world.run("actuate w1").exits(0);
 }
 
+/// What a plan says is what the change is: its refusal, its replay, its conflict.
+#[test]
+fn a_plan_ends_as_the_change_would() {
+    let placed = with_web();
+    let line = "--expect-revision 1 --policy-revision 1 --location us --key k1";
+    let plan = |line: &str| placed.world.json(&format!("placement plan shop {line}"));
+    let rule = |name: &str, action: &str| {
+        let text = format!("permit (principal, action{action}, resource);\n");
+        let file = placed.world.write(name, text);
+        let words = ["policy", "put", file.to_str().expect("UTF-8"), "--reason", "r"];
+        placed.world.run_args(&words).exits(0);
+    };
+    rule("others.cedar", " in [Action::\"register\", Action::\"set_policy\"]");
+    let ran = plan(line);
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(12), "denied".into()), "{ran:#?}");
+    rule("all.cedar", "");
+    assert_eq!(plan(line).exits(0).at("/plan/to/cell"), "b");
+    placed.world.run(&format!("placement change shop {line} --run")).exits(0);
+    let ran = plan(line).exits(0);
+    assert_eq!(
+        (ran.at("/replayed"), ran.at("/operation/course")),
+        (true.into(), "succeeded".into())
+    );
+    let ran = plan("--expect-revision 1 --policy-revision 1 --location eu --key k1");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(10), "key_conflict".into()), "{ran:#?}");
+    plan("--expect-revision 2 --policy-revision 1 --location eu").exits(0);
+}
+
 #[test]
 fn what_is_always_on_takes_no_zero_and_what_sleeps_stops_no_database() {
     let placed = with_web();

@@ -5,7 +5,7 @@
 
 pub(crate) mod calls;
 mod engine;
-mod placed;
+pub(crate) mod placed;
 pub(crate) mod postgres;
 mod processes;
 pub(crate) mod schema;

@@ -1,5 +1,6 @@
 //! An environment in a cell, for tests of what is a part of it.
 
+use std::fs;
 use std::path::Path;
 
 use super::World;
@@ -27,4 +28,37 @@ impl World {
             self.run(line).exits(0);
         }
     }
+}
+
+/// Two cells that are folders, and the environment `shop` in the first.
+pub(crate) fn shop_in(root: &Path) {
+    let copy = "cells/a/shop/1-first";
+    let artifact = "artifact ".repeat(4000);
+    for (below, text) in [
+        ("cells/a/limit.json", r#"{"storage_bytes": 1073741824}"#),
+        ("cells/b/limit.json", r#"{"storage_bytes": 1073741824}"#),
+        (&format!("{copy}/application/server"), "#!/bin/sh\n"),
+        (&format!("{copy}/artifacts/release.tar"), &artifact),
+        (&format!("{copy}/credentials.json"), r#"{"references": []}"#),
+        (&format!("{copy}/subjects.json"), r#"{"subjects": []}"#),
+        ("routes/shop.json", r#"{"cell": "a", "epoch": 1, "generation": "1-first"}"#),
+    ] {
+        let path = root.join(below);
+        fs::create_dir_all(path.parent().expect("below")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    database(root, "a", "1-first")
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE entry (number INTEGER PRIMARY KEY);
+             INSERT INTO entry VALUES (1), (2), (3);",
+        )
+        .expect("a schema");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the application of the test opens its database")]
+pub(crate) fn database(root: &Path, cell: &str, generation: &str) -> rusqlite::Connection {
+    let copy = root.join(format!("cells/{cell}/shop/{generation}"));
+    fs::create_dir_all(&copy).expect("made");
+    rusqlite::Connection::open(copy.join("database.sqlite")).expect("opened")
 }

@@ -19,9 +19,9 @@ use crate::domain::placement::environment::RuntimeMode;
 use crate::domain::placement::operation::Operation;
 use crate::domain::placement::request::{ChangeRequest, KeyedRequest, LocationWish, StandbyWish};
 use crate::domain::scale::decide::Reply;
-use crate::domain::time::DurationMs;
+use crate::domain::time::{DurationMs, Timestamp};
 use crate::ops::operation_wait::operation_wait;
-use crate::ops::placement_change::{placement_change, placement_plan};
+use crate::ops::placement_change::{PlacementPlan, placement_change, placement_plan};
 
 #[derive(Args)]
 pub(super) struct WishArgs {
@@ -91,6 +91,9 @@ impl WishArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     wish: WishArgs,
+    /// The key that the change is to have; where it is taken, the plan is what became of it
+    #[arg(long, value_name = "KEY")]
+    key: Option<IdempotencyKey>,
 }
 
 #[derive(Args)]
@@ -114,10 +117,16 @@ pub(super) struct ChangeArgs {
 pub(super) fn plan(args: &PlanArgs, app: &mut App) -> Outcome {
     args.wish.check()?;
     app.session()?.refuse_unwritable()?;
-    let key = "scalectl-plan".parse().expect("BUG: a key of our own");
-    let asked = KeyedRequest { key, request: args.wish.request() };
-    let planned = placement_plan(app.session()?, &asked)?;
-    let Planned { kind, desired, from, to, steps, .. } = &planned;
+    let planned = match placement_plan(app.session()?, args.key.clone(), args.wish.request())? {
+        PlacementPlan::Of(planned) => planned,
+        PlacementPlan::Replayed(operation) => {
+            let now = app.session()?.now();
+            let mut answer = standing(app, &operation, now);
+            answer.replayed = true;
+            return Ok(answer);
+        }
+    };
+    let Planned { kind, desired, from, to, steps, .. } = &*planned;
     let words: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
     let answer = Answer::ok()
         .noun(
@@ -175,17 +184,8 @@ pub(super) fn change(args: &ChangeArgs, app: &mut App, out: &mut Out) -> Outcome
     let (changed, replayed) = (placed.committed.is_some(), placed.reply == Reply::Replayed);
     let after = followed(&operation, args, app, out)?;
     let now = app.session()?.now();
-    let mut answer = if args.run || args.wait || after.course.is_over() {
-        ended(app, &after, now)
-    } else {
-        let answer = Answer::ok()
-            .noun("operation", &operation_view(&after, now))
-            .name(after.operation_id.as_str());
-        let answer = operation_lines(&after, now).into_iter().fold(answer, Answer::line);
-        let run = ["operation", "run", after.operation_id.as_str()];
-        let words = app.problem_context().command(&run);
-        answer.line(format!("  next       {}", shell_line(&words)))
-    };
+    let mut answer =
+        if args.run || args.wait { ended(app, &after, now) } else { standing(app, &after, now) };
     let state = app.session()?.placement()?;
     if let Some(environment) = state.environments.get(&args.wish.name) {
         answer = answer.noun("environment", &super::environment_view(&state, environment, now));
@@ -194,6 +194,20 @@ pub(super) fn change(args: &ChangeArgs, app: &mut App, out: &mut Out) -> Outcome
     answer.replayed = replayed;
     let is_recorded = answer.changed;
     Ok(if is_recorded { answer.recorded(Recorded::Yes) } else { answer })
+}
+
+/// An operation that nobody was asked to carry out now.
+fn standing(app: &mut App, operation: &Operation, now: Timestamp) -> Answer {
+    if operation.course.is_over() {
+        return ended(app, operation, now);
+    }
+    let answer = Answer::ok()
+        .noun("operation", &operation_view(operation, now))
+        .name(operation.operation_id.as_str());
+    let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
+    let run = ["operation", "run", operation.operation_id.as_str()];
+    let words = app.problem_context().command(&run);
+    answer.line(format!("  next       {}", shell_line(&words)))
 }
 
 /// The operation after it was carried out or waited for, as far as that was asked.

@@ -103,6 +103,7 @@ pub(crate) fn environment_lines(
             "  is         {} in {} (cell {}), epoch {}, {}, since {}",
             it.profile, it.location, it.cell, it.epoch, it.runtime_mode, it.since
         ),
+        format!("  copy       {}", it.generation),
     ];
     let operation = operation_of(state, environment);
     if let Some(operation) = operation {
@@ -118,10 +119,11 @@ pub(crate) fn environment_lines(
     }
     lines.push(match &environment.standby {
         Some(standby) => format!(
-            "  recovery   snapshot of {} ({} ago), cell {}; not replicated on",
+            "  recovery   snapshot of {} ({} ago), cell {}, {}; not replicated on",
             standby.captured_at,
             now.since(standby.captured_at),
-            standby.copy.cell
+            standby.copy.cell,
+            standby.copy.generation
         ),
         None => format!("  recovery   {}", protection(environment, operation)),
     });

@@ -183,8 +183,8 @@ pub enum PlacementRejection {
     WorkspaceRunning { environment: EnvironmentName },
     /// It is being changed.
     #[error(
-        "{environment} is being changed by operation {operation_id}, which is {}",
-        course.as_str()
+        "{environment} is being changed by operation {operation_id}, which {}",
+        going(*course)
     )]
     OperationInFlight {
         environment: EnvironmentName,
@@ -224,6 +224,15 @@ fn shown(limits: &[Limit]) -> String {
             let more = crate::domain::count::counted(limits.len() as u64 - 1, "more cell");
             format!("{}: {}, and {more}", first.cell, first.unfit)
         }
+    }
+}
+
+const fn going(course: Course) -> &'static str {
+    match course {
+        Course::Forward => "goes forward",
+        Course::Back => "goes back",
+        Course::Stuck => "is stuck",
+        Course::Succeeded | Course::Failed => "is over",
     }
 }
 
