@@ -1,6 +1,7 @@
 //! `explain`: what is known of a key and the ways out of it; or the plan of a wish.
 
 mod at_call;
+mod ways;
 
 use std::fmt::Display;
 
@@ -18,15 +19,13 @@ use super::problem::ProblemContext;
 use super::table::{Cell, Column, Table};
 use super::{plan, unwell, upon, view};
 use crate::domain::id::{ExecutionKey, ServiceName};
-use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::gates::Gate;
 use crate::domain::scale::left::Left;
-use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::policy::PolicyAction;
 use crate::domain::scale::provenance::WishSource;
 use crate::domain::scale::rejection::Rejection;
-use crate::domain::scale::state::{ServiceHead, ServiceState};
+use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, Session};
 
@@ -108,7 +107,7 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     known.extend(consent(session, &state.head, &execution, now)?);
     let service = execution.intent.service.clone();
     let facts = upon::all(session, &service, &state.head, &c)?;
-    let ways: Vec<(String, String)> = ways_out(&execution, &state, now)
+    let ways: Vec<(String, String)> = ways::out_of(&execution, &state, now)
         .into_iter()
         .map(|(line, why)| (upon::on_this_ledger(&line, &c), why))
         .collect();
@@ -308,88 +307,4 @@ fn drift(execution: &Execution) -> &'static str {
             "a reading or a late result contradicts it"
         }
     }
-}
-
-fn ways_out(execution: &Execution, state: &ServiceState, now: Timestamp) -> Vec<(String, String)> {
-    let name = execution.key();
-    let way = |command: &str, why: &str| (format!("scalectl {command}"), why.to_owned());
-    let withdraw = |why| way(&format!("intent withdraw {name}"), why);
-    let abandon = || way(&format!("intent abandon {name} --reason TEXT"), "end it");
-    match next_of(execution, &state.head, now) {
-        Next::EndStranded(end) => {
-            let why = "it was made for settings that are no more: end it, then wish anew";
-            vec![(upon::line_of_end(end, name.as_str()), why.to_owned())]
-        }
-        Next::Start
-            if let Some(Rejection::WaitsBehind { service, behind, .. }) =
-                waits_behind(state, execution) =>
-        {
-            let other = format!("replay {service}@{behind} --wait");
-            vec![
-                way(&other, "it waits for that one to come to an end"),
-                way(&format!("actuate {name}"), "carry it out then"),
-                withdraw("take it back"),
-            ]
-        }
-        Next::Start => {
-            vec![way(&format!("actuate {name}"), "carry it out"), withdraw("take it back")]
-        }
-        Next::FenceOver => vec![withdraw("its fence ran out: take it back, then wish anew")],
-        Next::CallEnds => {
-            vec![way(&format!("replay {name} --wait"), "find out what became of it")]
-        }
-        Next::FindOut { quiet_from, is_quiet } => {
-            let attempt = execution.attempts;
-            let from = if is_quiet { String::new() } else { format!("from {quiet_from} on; ") };
-            vec![
-                way(
-                    &format!("replay {name} --wait"),
-                    "look it up, fence it, read it; no blind second call",
-                ),
-                way(
-                    &format!("settle {name} --applied --reason TEXT"),
-                    &format!("{from}needs a reading of the wished count"),
-                ),
-                way(
-                    &format!("settle {name} --not-applied --attempt {attempt} --reason TEXT"),
-                    &format!("{from}then the same key may be tried again"),
-                ),
-            ]
-        }
-        Next::Overtaken { by } => {
-            let newer = format!("{}@{by}", execution.intent.service);
-            vec![
-                way(&format!("actuate {newer}"), "it goes first, and ends this one"),
-                way(&format!("intent withdraw {newer}"), "then this one may be tried again"),
-                abandon(),
-            ]
-        }
-        Next::Retry { .. } => vec![
-            way(&format!("actuate {name}"), "the next attempt, once its time has come"),
-            abandon(),
-        ],
-        Next::Confirm => vec![way(&format!("observe {name} --wait"), "confirm it")],
-        Next::Drifted => drifted(execution),
-        Next::Answer => vec![
-            way(&format!("approval show {name}"), "what is asked, and whether you may answer"),
-            way(&format!("approval grant {name} --reason TEXT"), "another person agrees"),
-            way(&format!("approval deny {name} --reason TEXT"), "another person refuses, for good"),
-            withdraw("take it back"),
-        ],
-        Next::Unanswered => vec![withdraw("nobody answered in time")],
-        Next::Over => Vec::new(),
-    }
-}
-
-/// A count that somebody has changed since the call is not confirmed by waiting.
-fn drifted(execution: &Execution) -> Vec<(String, String)> {
-    let (service, desired) = (&execution.intent.service, execution.desired());
-    let adopt = format!("scalectl adopt {service} --reason TEXT");
-    let adopt = (adopt, "take what is there for what is wished".to_owned());
-    let confirm = format!("scalectl observe {} --wait", execution.key());
-    let anew = format!("scalectl scale {service}={desired} --reason TEXT");
-    let anew = (anew, "wish it anew: another count was read".to_owned());
-    let confirm = (confirm, "confirm it, where its count has come back".to_owned());
-    let adopt = execution.last_reading.is_some().then_some(adopt);
-    std::iter::once(anew).chain(adopt).chain([confirm]).collect()
 }

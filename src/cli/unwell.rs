@@ -14,7 +14,7 @@ use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
 use crate::domain::scale::consent::approval_id;
 use crate::domain::scale::execution::{Execution, FailureCause, Phase};
-use crate::domain::scale::next::{Next, next_of};
+use crate::domain::scale::next::{Next, is_for_a_person, next_of};
 use crate::domain::scale::passage::newest_reading;
 use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::OnUnknown;
@@ -114,6 +114,7 @@ fn not_started(report: &Report, what: &str, c: &ProblemContext) -> Problem {
         | Next::Unanswered
         | Next::CallEnds
         | Next::FindOut { .. }
+        | Next::Settle
         | Next::Overtaken { .. }
         | Next::Retry { .. }
         | Next::Confirm
@@ -267,7 +268,8 @@ fn unknown(
     };
     let blocked = format!("{} starts nothing else until this is settled", execution.intent.service);
     let problem = problem.fact("blocked", blocked);
-    let problem = if execution.intent.terms.on_unknown == OnUnknown::Halt {
+    let is_halted = execution.intent.terms.on_unknown == OnUnknown::Halt;
+    let problem = if is_halted || is_for_a_person(execution, c.now) {
         let attempt = pending.call.attempt.to_string();
         let not_applied = ["settle", key, "--not-applied", "--attempt", &attempt];
         problem

@@ -160,6 +160,10 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
                 if is_quiet { String::new() } else { format!("  # quiet from {quiet_from}") };
             needed(format!("scalectl replay {name}{from}"), &format!("unknown for {age}"))
         }
+        Next::Settle => {
+            let why = "unknown, and neither time nor its actuator can tell";
+            needed(format!("scalectl explain {name}"), why)
+        }
         Next::Overtaken { by } => {
             plain(format!("scalectl actuate {}@{by}", execution.intent.service))
         }

@@ -7,7 +7,7 @@
 //! calls once, `scale` waits), and is asked where it is done.
 
 use super::execution::{Execution, Phase};
-use super::service::Registration;
+use super::service::{OnUnknown, Registration};
 use super::standing::{EndedBy, stranded};
 use super::state::ServiceHead;
 use crate::domain::id::IntentRevision;
@@ -37,6 +37,8 @@ pub enum Next {
         /// Whether that is so already.
         is_quiet: bool,
     },
+    /// Neither time nor its actuator can tell what became of its call: a person says so.
+    Settle,
     /// It failed, and a newer wish goes first, which ends it: it is tried again only where that one
     /// is taken back.
     Overtaken {
@@ -70,6 +72,7 @@ pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Nex
         Phase::Accepted if execution.is_spent(now) => Next::FenceOver,
         Phase::Accepted => Next::Start,
         Phase::Started { .. } => Next::CallEnds,
+        Phase::RecoveryPending { .. } if is_for_a_person(execution, now) => Next::Settle,
         Phase::RecoveryPending { pending } => {
             let quiet_ms = execution.intent.terms.quiet_ms;
             Next::FindOut {
@@ -85,6 +88,17 @@ pub fn next_of(execution: &Execution, head: &ServiceHead, now: Timestamp) -> Nex
             Next::Over
         }
     }
+}
+
+/// Whether nothing but a person tells what became of a call: nothing comes late any more, and its
+/// actuator is not to be asked, or the target was read since and had neither count.
+pub fn is_for_a_person(execution: &Execution, now: Timestamp) -> bool {
+    let Phase::RecoveryPending { pending } = &execution.phase else { return false };
+    let terms = &execution.intent.terms;
+    let quiet_from = pending.quiet_until(terms.quiet_ms);
+    let last = execution.last_reading.as_ref();
+    let was_read_since = last.is_some_and(|reading| reading.began_at >= quiet_from);
+    pending.is_quiet(terms.quiet_ms, now) && (terms.on_unknown == OnUnknown::Halt || was_read_since)
 }
 
 /// What is wanted after it and has not started: its start would have ended the failure.
