@@ -46,6 +46,7 @@ fn the_roles_of_the_recipe_can_do_what_they_are_for_and_nothing_else() {
     server.try_psql("scalectl_owner", "scalectl", &owners).expect("the recipe works");
 
     operates(&writer);
+    lacks(&server, &writer);
     looks(&server);
     let stranger = as_role(&server, "otto");
     let ran = stranger.json("status").exits(21);
@@ -73,7 +74,23 @@ fn operates(writer: &World) {
     // A refusal that is kept.
     writer.run("service put web --cooldown 1h").exits(0);
     writer.run("intent put web --replicas 5 --reason r").exits(14);
+    // What an environment may be placed into.
+    writer.run("capacity location put eu").exits(0);
     writer.run("verify").exits(0);
+}
+
+/// A right that was not given is named.
+fn lacks(server: &Cluster, writer: &World) {
+    let rights = || {
+        let told = writer.run("doctor").stdout;
+        let found =
+            told.lines().find(|line| line.trim_start().starts_with("rights ")).expect("a check");
+        found.to_owned()
+    };
+    assert!(!rights().contains("lacks"), "{}", rights());
+    server.psql("scalectl", "REVOKE INSERT ON scalectl.placement FROM scalectl_writer");
+    assert!(rights().contains("may append, but lacks INSERT on placement"), "{}", rights());
+    server.psql("scalectl", "GRANT INSERT ON scalectl.placement TO scalectl_writer");
 }
 
 /// Who looks sees everything and writes nothing.

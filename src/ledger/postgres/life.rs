@@ -42,12 +42,12 @@ const EXAMINE: Statement = Statement::few(
             CASE WHEN to_regclass('event') IS NULL THEN 'no table'
                  WHEN NOT has_table_privilege('event', 'SELECT') THEN 'may not read'
                  WHEN NOT has_table_privilege('event', 'INSERT') THEN 'may only read'
-                 WHEN NOT (SELECT bool_and(has_table_privilege(to_regclass(name), right_to))
-                             FROM unnest(ARRAY['service', 'execution', 'document', 'placement'])
-                                  AS name,
-                                  unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) AS right_to)
-                     THEN 'may append events, and not write all of the rest'
-                 ELSE 'may append' END,
+                 ELSE 'may append' || coalesce((
+                     SELECT ', but lacks ' || string_agg(right_to || ' on ' || name, ', '
+                                                         ORDER BY name, right_to)
+                       FROM unnest(ARRAY['service', 'execution', 'document', 'placement']) AS name,
+                            unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) AS right_to
+                      WHERE NOT has_table_privilege(to_regclass(name), right_to)), '') END,
             CASE WHEN current_setting('is_superuser') = 'on' THEN 'superuser'
                  WHEN to_regclass('event') IS NOT NULL
                       AND has_table_privilege('event', 'UPDATE') THEN 'may change events'
