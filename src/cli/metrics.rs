@@ -18,7 +18,8 @@ use super::output::{Answer, Format, Out};
 use super::problem::Problem;
 use super::status::row::{Row, rows};
 use crate::domain::count::counted;
-use crate::domain::id::ServiceName;
+use crate::domain::id::{EnvironmentName, ServiceName};
+use crate::domain::placement::operation::{Course, Operation};
 use crate::domain::scale::cooldown::CooldownStatus;
 use crate::domain::scale::execution::Outcome as WishOutcome;
 use crate::domain::scale::passage::{Seen, wanted};
@@ -66,6 +67,12 @@ const GAUGES: [Gauge; 11] = [
     Gauge { name: "needs_a_person", help: "Wishes that only a person brings on." },
 ];
 
+/// Every gauge of an environment.
+const MOVES: [Gauge; 2] = [
+    Gauge { name: "environment_serves", help: "0 while a move keeps it away." },
+    Gauge { name: "environment_stuck", help: "1 where only a person brings its change on." },
+];
+
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = MetricsArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     for service in &args.services {
@@ -87,8 +94,9 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
             values.entry(name).or_default().push((service.clone(), value));
         }
     }
-    let text = text(app, &values)?;
-    let answer = Answer::ok().noun("metrics", &views(&values));
+    let moves = if args.services.is_empty() { moves(app)? } else { Vec::new() };
+    let text = text(app, &values, &moves)?;
+    let answer = Answer::ok().noun("metrics", &views(&values, &moves));
     if let Some(file) = &args.textfile {
         App::file_named("--textfile", file)?;
         files::replace(file, text.as_bytes(), 0o644).map_err(|error| {
@@ -148,9 +156,25 @@ fn gauges(rows: &[Row], cools: f64, now: Timestamp) -> Vec<(&'static str, f64)> 
     found
 }
 
+/// Whether each environment serves, and whether a person is to bring it on.
+fn moves(app: &mut App) -> Result<Vec<(EnvironmentName, [f64; 2])>, Fault> {
+    let state = app.session()?.placement()?;
+    let at_work = |name: &EnvironmentName| {
+        state.operations.values().find(|it| it.environment == *name && !it.course.is_over())
+    };
+    let of = |name: &EnvironmentName| {
+        let operation = at_work(name);
+        let serves = !operation.is_some_and(Operation::keeps_away);
+        let is_stuck = operation.is_some_and(|it| it.course == Course::Stuck);
+        [serves, is_stuck].map(|is| f64::from(u8::from(is)))
+    };
+    Ok(state.environments.keys().map(|name| (name.clone(), of(name))).collect())
+}
+
 fn text(
     app: &mut App,
     values: &BTreeMap<&'static str, Vec<(ServiceName, f64)>>,
+    moves: &[(EnvironmentName, [f64; 2])],
 ) -> Result<String, Fault> {
     let identity = app.session()?.identity();
     let mut text = String::from("# HELP scalectl_ledger_info Which ledger this is of.\n");
@@ -171,14 +195,32 @@ fn text(
             line(format_args!("scalectl_{}{{service=\"{service}\"}} {value}", gauge.name));
         }
     }
+    for (at, gauge) in MOVES.iter().enumerate().filter(|_| !moves.is_empty()) {
+        line(format_args!("# HELP scalectl_{} {}", gauge.name, gauge.help));
+        line(format_args!("# TYPE scalectl_{} gauge", gauge.name));
+        for (environment, values) in moves {
+            let name = label(environment.as_str());
+            line(format_args!("scalectl_{}{{environment=\"{name}\"}} {}", gauge.name, values[at]));
+        }
+    }
     Ok(text)
 }
 
-fn views(values: &BTreeMap<&'static str, Vec<(ServiceName, f64)>>) -> Vec<Value> {
+fn views(
+    values: &BTreeMap<&'static str, Vec<(ServiceName, f64)>>,
+    moves: &[(EnvironmentName, [f64; 2])],
+) -> Vec<Value> {
+    let of_moves = moves.iter().flat_map(|(environment, values)| {
+        MOVES.iter().zip(values).map(move |(gauge, value)| {
+            let name = format!("scalectl_{}", gauge.name);
+            json!({"name": name, "environment": environment, "value": value})
+        })
+    });
     let all = values.iter().flat_map(|(name, rows)| rows.iter().map(move |row| (name, row)));
     all.map(|(name, (service, value))| {
         json!({"name": format!("scalectl_{name}"), "service": service, "value": value})
     })
+    .chain(of_moves)
     .collect()
 }
 

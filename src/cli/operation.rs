@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::app::App;
 use super::args::wait as wait_of;
 use super::capacity::recorded;
+use super::escape::shell_line;
 use super::exit::Exit;
 use super::fault::Fault;
 use super::hold::Why;
 use super::noun::{Noun, Outcome};
-use super::output::{Answer, Out};
+use super::output::{Answer, Applied, Out};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table, Tone};
 use crate::actuator::host::Deadline;
@@ -119,7 +120,28 @@ fn said(app: &mut App, placed: &crate::ops::placing::Placed) -> Outcome {
         .recorded(recorded(placed))
         .name(operation.operation_id.as_str());
     answer.changed = placed.committed.is_some();
-    Ok(operation_lines(operation, now).into_iter().fold(answer, Answer::line))
+    let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
+    Ok(if operation.course.is_over() { answer } else { answer.line(next_line(app, operation)) })
+}
+
+/// What carries an operation on.
+pub(super) fn next_line(app: &App, operation: &Operation) -> String {
+    let run = ["operation", "run", operation.operation_id.as_str()];
+    format!("  next       {}", shell_line(&app.problem_context().command(&run)))
+}
+
+/// What of an operation has reached its copies and its route.
+fn applied_of(operation: &Operation) -> Applied {
+    let has_reached = operation.begun.iter().any(|step| *step != Step::Inventory);
+    match operation.course {
+        Course::Failed => Applied::No,
+        _ if !has_reached => Applied::No,
+        Course::Succeeded => Applied::Yes,
+        Course::Forward | Course::Back | Course::Stuck if operation.unsure.is_some() => {
+            Applied::Unknown
+        }
+        Course::Forward | Course::Back | Course::Stuck => Applied::Partial,
+    }
 }
 
 /// How an operation ends a line that is about it.
@@ -357,6 +379,7 @@ pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Answer 
         None => Answer::ok(),
         Some(problem) => Answer::failed(problem.applied(&c)),
     };
+    let answer = answer.applied(applied_of(operation));
     let answer = answer.noun("operation", &operation_view(operation, now)).name(id);
     operation_lines(operation, now).into_iter().fold(answer, Answer::line)
 }

@@ -116,6 +116,7 @@ fn adopt(args: AdoptArgs, app: &mut App) -> Outcome {
         profile: args.profile,
         runtime_mode: args.runtime_mode,
         reason,
+        sighting: None,
     };
     let placed = placement_adopt(app.session()?, ask)?;
     let now = app.session()?.now();

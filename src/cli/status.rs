@@ -11,16 +11,20 @@ use serde_json::{Value, json};
 use super::app::App;
 use super::args::wait;
 use super::exit::Exit;
+use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out};
+use super::placement::phase_of;
 use super::problem::ProblemContext;
 use super::selection::Selection;
 use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
+use crate::domain::placement::operation::Course;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::passage::newest_reading;
 use crate::domain::time::{DurationMs, Timestamp};
+use crate::ops::Session;
 
 pub(super) mod row;
 
@@ -92,6 +96,9 @@ fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
     }
     let mut needs: Vec<String> = rows.iter().filter_map(|row| row.need.clone()).collect();
     needs.extend(laid::needs(&rows, now));
+    if selected.is_none() && args.services.is_empty() {
+        needs.extend(stuck_moves(app.session()?)?);
+    }
     let exit = if args.check && !needs.is_empty() { Exit::Attention } else { Exit::Ok };
     let views: Vec<Value> = rows.iter().map(|row| row_view(row, &facts, now)).collect();
     let mut answer = Answer::ending(exit)
@@ -118,6 +125,19 @@ fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
         }
     }
     Ok(answer)
+}
+
+/// The changes of environments that wait for a person.
+fn stuck_moves(session: &mut Session) -> Result<Vec<String>, Fault> {
+    let state = session.placement()?;
+    let stuck = state.operations.values().filter(|it| it.course == Course::Stuck);
+    Ok(stuck
+        .map(|it| {
+            let away = if it.keeps_away() { ", not serving" } else { "" };
+            let show = format!("scalectl operation show {}", it.operation_id);
+            format!("environment {} ({}{away}: {show})", it.environment, phase_of(it))
+        })
+        .collect())
 }
 
 /// What is known beside the rows: of services that were named all of it, else what people have laid

@@ -6,6 +6,7 @@ use super::error::OpError;
 use super::session::Session;
 use crate::actuator::calls::look;
 use crate::domain::count::counted;
+use crate::domain::placement::operation::Course;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::CLOCK_SKEW_MAX;
 use crate::ledger::life::examine::{self, Check};
@@ -24,10 +25,11 @@ pub fn place(location: &Location, open: OpenOptions) -> Vec<Check> {
 /// What an open ledger tells, and what of this host belongs to it.
 pub fn ledger(session: &mut Session) -> Vec<Check> {
     let mut checks = examine::storage(&mut session.ledger);
-    let looks: [(&'static str, Look); 5] = [
+    let looks: [(&'static str, Look); 6] = [
         ("clock", clock),
         ("unfinished", unfinished),
         ("drift", drifted),
+        ("moves", moves),
         ("bindings", bindings),
         ("calls", call_files),
     ];
@@ -107,6 +109,22 @@ fn drifted(session: &mut Session) -> Result<Check, OpError> {
             format!("look, then wish anew: scalectl explain {}", drifted[0]),
         )
     })
+}
+
+/// An environment that serves nobody, or that waits for a person.
+fn moves(session: &mut Session) -> Result<Check, OpError> {
+    let state = session.placement()?;
+    let under_way = state.operations.values().filter(|it| !it.course.is_over());
+    let (stuck, going): (Vec<_>, Vec<_>) = under_way.partition(|it| it.course == Course::Stuck);
+    let Some(first) = stuck.first() else {
+        let environments = counted(state.environments.len(), "environment");
+        return Ok(Check::ok("moves", format!("{} under way, {environments}", going.len())));
+    };
+    let names: Vec<String> = stuck.iter().map(|it| it.environment.to_string()).collect();
+    let found = format!("stuck: {}", named(&names));
+    let advice =
+        format!("see why, mend it, then retry: scalectl operation show {}", first.operation_id);
+    Ok(Check::warn("moves", found, advice))
 }
 
 fn bindings(session: &mut Session) -> Result<Check, OpError> {

@@ -6,10 +6,11 @@ use super::error::OpError;
 use super::ids::mint;
 use super::relocating::{LOOK_TIMEOUT, ask};
 use super::session::Session;
-use crate::domain::id::{EnvironmentName, FenceToken, ServiceName};
-use crate::domain::placement::command::Sighting;
+use crate::actuator::process::ChildSpec;
+use crate::domain::id::{EnvironmentName, FenceToken, PlacementEpoch, RelocatorName, ServiceName};
+use crate::domain::placement::command::{AdoptEnvironment, Sighting};
 use crate::domain::placement::environment::Environment;
-use crate::domain::placement::protocol::{Call, Order, Receipt, Reply, Request};
+use crate::domain::placement::protocol::{Call, CopyPlace, Order, Receipt, Reply, Request};
 use crate::domain::placement::state::PlacementState;
 use crate::domain::scale::execution::Execution;
 use crate::domain::time::Timestamp;
@@ -26,26 +27,67 @@ pub(super) fn sighting_of(
     let Some(relocator) = relocator else {
         return Ok(Sighting::Unasked(format!("nobody moves {}", environment.name)));
     };
-    let spec = session.bound_relocator(&relocator.name)?;
-    let call = Call {
-        call_id: mint("call-")?,
-        deadline_ms: LOOK_TIMEOUT,
-        environment: environment.name.clone(),
-        operation: environment.effective.generation.operation.clone(),
-        // Who looks holds nothing.
-        token: FenceToken::MIN,
+    let looked = Looked {
+        environment: &environment.name,
+        relocator: &relocator.name,
+        source: environment.effective.copy(),
         epoch: environment.effective.epoch,
-        order: Order::Inventory { source: environment.effective.copy() },
     };
-    let request = Request::Call(Box::new(call));
-    match ask(&spec, &relocator.name, &request, LOOK_TIMEOUT) {
-        Ok(Reply::Refused(error)) => Ok(Sighting::Refused(error)),
-        Ok(Reply::Done(receipt)) => Ok(match *receipt {
-            Receipt::Inventory(inventory) => Sighting::Seen(Box::new(inventory)),
-            other => Sighting::Unasked(format!("it answered {}", other.op())),
-        }),
-        Err(OpError::Relocator(fault)) => Ok(Sighting::Unasked(fault.to_string())),
+    let spec = session.bound_relocator(&relocator.name)?;
+    looked.at(&spec)
+}
+
+/// The same of a copy that is to become known. A host that serves no such relocator is no error,
+/// either.
+pub(super) fn sighting_before(
+    session: &mut Session,
+    ask: &AdoptEnvironment,
+) -> Result<Option<Sighting>, OpError> {
+    let Some(relocator) = &ask.relocator else { return Ok(None) };
+    let (cell, generation) = (ask.cell.clone(), ask.generation.clone());
+    let looked = Looked {
+        environment: &ask.environment,
+        relocator,
+        epoch: generation.epoch,
+        source: CopyPlace { cell, generation },
+    };
+    match session.bound_relocator(relocator) {
+        Ok(spec) => looked.at(&spec).map(Some),
+        Err(OpError::Relocator(fault)) => Ok(Some(Sighting::Unasked(fault.to_string()))),
         Err(error) => Err(error),
+    }
+}
+
+/// A copy that is looked at, and by whom.
+struct Looked<'a> {
+    environment: &'a EnvironmentName,
+    relocator: &'a RelocatorName,
+    source: CopyPlace,
+    epoch: PlacementEpoch,
+}
+
+impl Looked<'_> {
+    fn at(self, spec: &ChildSpec) -> Result<Sighting, OpError> {
+        let call = Call {
+            call_id: mint("call-")?,
+            deadline_ms: LOOK_TIMEOUT,
+            environment: self.environment.clone(),
+            operation: self.source.generation.operation.clone(),
+            // Who looks holds nothing.
+            token: FenceToken::MIN,
+            epoch: self.epoch,
+            order: Order::Inventory { source: self.source },
+        };
+        let request = Request::Call(Box::new(call));
+        match ask(spec, self.relocator, &request, LOOK_TIMEOUT) {
+            Ok(Reply::Refused(error)) => Ok(Sighting::Refused(error)),
+            Ok(Reply::Done(receipt)) => Ok(match *receipt {
+                Receipt::Inventory(inventory) => Sighting::Seen(Box::new(inventory)),
+                other => Sighting::Unasked(format!("it answered {}", other.op())),
+            }),
+            Err(OpError::Relocator(fault)) => Ok(Sighting::Unasked(fault.to_string())),
+            Err(error) => Err(error),
+        }
     }
 }
 

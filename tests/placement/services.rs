@@ -213,3 +213,77 @@ fn giving_up_a_wait_ends_nothing() {
     placed.world.run(&format!("operation wait {id} --timeout 1s")).exits(0);
     assert_eq!(placed.shop()["effective_cell"], "b");
 }
+
+/// After a move, too: whoever looks holds no token, and is overtaken by none.
+#[test]
+fn a_running_workspace_is_told_as_one_whatever_has_moved_before() {
+    let placed = Placed::new();
+    placed.change("--location us --key k1 --run").exits(0);
+    let generation = placed.shop()["generation"].as_str().expect("one").to_owned();
+    let copy = format!("cells/b/shop/{generation}");
+    placed.write(&format!("{copy}/workspace/notes.txt"), "half a thought");
+    placed.write(&format!("{copy}/workspace.json"), r#"{"state": "running"}"#);
+    let ran = placed.change("--location eu --key k2");
+    assert_eq!(
+        (ran.code, ran.at("/error/code")),
+        (Some(11), "workspace_running".into()),
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn what_is_not_there_does_not_become_known() {
+    let placed = Placed::new();
+    let adopt = |what: &str| {
+        placed.world.json(&format!(
+            "placement adopt {what} --policy std --cell a --profile small --relocator mover
+             --reason r"
+        ))
+    };
+    let ran = adopt("shop --generation 1-other --expect-revision 1");
+    assert_eq!(
+        (ran.code, ran.at("/error/code")),
+        (Some(25), "inventory_unknown".into()),
+        "{ran:#?}"
+    );
+    std::fs::remove_file(placed.root.join("routes/shop.json")).expect("ours");
+    let ran = placed.change("--location us --key k1");
+    assert_eq!(
+        (ran.code, ran.at("/error/code")),
+        (Some(25), "missing_dependency".into()),
+        "{ran:#?}"
+    );
+    let facts = ran.json().to_string();
+    assert!(facts.contains("route of environment shop"), "{facts}");
+}
+
+/// Another ledger has moved it before, and is lost: a person says so, once.
+#[test]
+fn a_token_of_a_lost_ledger_is_gone_above_by_one_retry() {
+    let mut placed = Placed::new();
+    placed.write(
+        &format!("fences/{}.json", "shop"),
+        r#"{"environment": "shop", "token": 12884901890, "operation": "op-lost"}"#,
+    );
+    placed.change("--location us --key k1").exits(0);
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    let run = format!("operation run {id}");
+    let ran = placed.world.json(&run);
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(26), "stuck".into()), "{ran:#?}");
+    // It is seen by whoever asks whether all is well.
+    placed.world.run("status --check").exits(26);
+    let told = placed.world.run("status").exits(0).stdout;
+    assert!(told.contains("1 needs a person: environment shop (stuck: drain, "), "{told}");
+    assert!(placed.world.run("doctor").exits(26).stdout.contains("stuck: shop"));
+    let told = placed.world.run("metrics").exits(0).stdout;
+    assert!(told.contains("scalectl_environment_stuck{environment=\"shop\"} 1"), "{told}");
+    let told = placed.world.run(&format!("operation retry {id} --reason lost")).exits(0).stdout;
+    assert!(told.contains(&format!("next       scalectl {run}")), "{told}");
+    placed.world.set("SCALECTL_TEST_CRASH", "after_answer#2");
+    placed.world.run(&run);
+    placed.world.unset("SCALECTL_TEST_CRASH");
+    placed.world.run(&run).exits(0);
+    assert_eq!(placed.shop()["effective_cell"], "b");
+    placed.world.run("status --check").exits(0);
+    placed.world.run("verify").exits(0);
+}

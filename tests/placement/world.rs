@@ -208,6 +208,7 @@ impl World {
             profile: id(profile),
             runtime_mode: scalectl::domain::placement::environment::RuntimeMode::OnDemand,
             reason: scalectl::domain::scale::intent::Reason::cut("it is there"),
+            sighting: None,
         }
     }
 

@@ -52,6 +52,8 @@ pub fn serve(root: &Root, stdin: &mut dyn Read, stdout: &mut dyn Write) -> u8 {
         Ok(Request::Describe) => Reply::Done(Box::new(Receipt::Describe(described()))),
         Ok(Request::Call(call)) => match perform(root, &call) {
             Ok(receipt) => Reply::Done(Box::new(receipt)),
+            // Who only looks is overtaken by nobody.
+            Err(fault) if matches!(call.order, Order::Inventory { .. }) => fault.into_reply(),
             Err(fault) => authority::or_overtaken(root, &call, fault).into_reply(),
         },
         Err(fault) => fault.into_reply(),
@@ -90,6 +92,7 @@ fn perform(root: &Root, call: &Call) -> Done<Receipt> {
     Ok(match &call.order {
         Order::Inventory { source } => {
             let found = inventory::take(root, &call.environment, source, until)?;
+            route::check_leads_to(root, &call.environment, source)?;
             // While it still serves: what is not sound is found before anything stands still.
             database::sound(&root.copy(&call.environment, source).join(DATABASE), until)?;
             Receipt::Inventory(found.inventory)

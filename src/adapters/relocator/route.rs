@@ -93,6 +93,22 @@ pub(super) fn owner(root: &Root, environment: &EnvironmentName) -> Done<Option<S
     }))
 }
 
+/// Refuses a copy that nobody is led to: it could not be drained, nor given its route back.
+pub(super) fn check_leads_to(
+    root: &Root,
+    environment: &EnvironmentName,
+    source: &CopyPlace,
+) -> Done<()> {
+    match owner(root, environment)? {
+        Some(owner) if owner.is(source) => Ok(()),
+        Some(owner) => Err(other(source, owner.text())),
+        None => {
+            let missing = vec![format!("route of environment {environment}")];
+            Err(Refusal::MissingDependency { missing }.into())
+        }
+    }
+}
+
 fn other(expected: &CopyPlace, found: String) -> Fault {
     Refusal::OtherGeneration { expected: format!("a route to {expected}"), found }.into()
 }

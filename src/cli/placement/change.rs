@@ -5,10 +5,9 @@ use serde_json::json;
 
 use super::super::app::App;
 use super::super::args::{wait as wait_of, whole_number};
-use super::super::escape::shell_line;
 use super::super::fault::Fault;
 use super::super::noun::Outcome;
-use super::super::operation::{carry, ended, operation_lines, operation_view};
+use super::super::operation::{carry, ended, next_line, operation_lines, operation_view};
 use super::super::output::{Answer, Out, Recorded};
 use super::super::problem::Problem;
 use super::show::reservations;
@@ -205,9 +204,7 @@ fn standing(app: &mut App, operation: &Operation, now: Timestamp) -> Answer {
         .noun("operation", &operation_view(operation, now))
         .name(operation.operation_id.as_str());
     let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
-    let run = ["operation", "run", operation.operation_id.as_str()];
-    let words = app.problem_context().command(&run);
-    answer.line(format!("  next       {}", shell_line(&words)))
+    answer.line(next_line(app, operation))
 }
 
 /// The operation after it was carried out or waited for, as far as that was asked.

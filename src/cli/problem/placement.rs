@@ -41,8 +41,12 @@ impl Problem {
                 of_operation(problem.hint("how far it is, is told by"), context, operation_id)
             }
             PlacementRejection::OnlyForward { operation_id, .. } => problem
-                .hint("go on with it; a move back is another change, of what is there then")
-                .run(context.command(&["operation", "run", operation_id.as_str()])),
+                .hint(
+                    "go on with it, where it is stuck by the second one first; a move back is \
+                     another change, of what is there then",
+                )
+                .run(context.command(&["operation", "run", operation_id.as_str()]))
+                .run(context.command(&retry(operation_id))),
             PlacementRejection::OperationHeld { operation_id, lease } => {
                 held(problem, context, operation_id, lease)
             }

@@ -49,6 +49,8 @@ pub struct AdoptEnvironment {
     pub runtime_mode: RuntimeMode,
     /// Why.
     pub reason: Reason,
+    /// What its relocator says of the copy; none where nobody moves it.
+    pub sighting: Option<Sighting>,
 }
 
 /// What the relocator said of the copy that serves, right before.

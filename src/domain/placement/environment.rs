@@ -181,6 +181,10 @@ pub struct Environment {
     /// How many leases of its operations were ever given.
     #[serde(deserialize_with = "counted")]
     pub leases: u64,
+    /// The newest token that its relocator has seen, where that was not of this ledger: a person
+    /// has said that nobody holds it any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<FenceToken>,
     /// Older copies of which the workspace was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_workspaces: Vec<CopyPlace>,
@@ -198,7 +202,8 @@ impl Environment {
         if number >= 1 << LEASES_BITS {
             return FenceToken::new(u64::MAX);
         }
-        FenceToken::new(whole.saturating_add(number))
+        let above = self.seen.map_or(0, |seen| seen.get().saturating_add(1));
+        FenceToken::new(whole.saturating_add(number).max(above))
     }
 
     /// The reservation of a role.

@@ -3,7 +3,7 @@
 use super::environment::{Environment, Reservation, Role};
 use super::event::{PlacementBody, PlacementEvent};
 use super::operation::{Course, DoneStep, Operation, StartedStep, Step, Trouble};
-use super::protocol::{Receipt, WorkspaceLeft};
+use super::protocol::{Receipt, Refusal, WorkspaceLeft};
 use super::state::{IllegalPlacementEvent, PlacementState};
 use crate::domain::id::{FenceToken, OperationId, PlacementEpoch, SettingRevision};
 use crate::domain::time::Timestamp;
@@ -157,6 +157,11 @@ impl PlacementState {
                 let is_going_back = std::mem::take(&mut operation.is_going_back);
                 operation.course = if is_going_back { Course::Back } else { Course::Forward };
                 operation.tries = 0;
+                if let Some(Trouble::Refused { error }) = &operation.trouble
+                    && let Refusal::StaleToken { current, .. } = error.refusal
+                {
+                    environment.seen = environment.seen.max(Some(current));
+                }
             }
             PlacementBody::OperationAbandoned { reason, .. } => {
                 let trouble = Trouble::Abandoned { reason: reason.clone() };
@@ -199,6 +204,7 @@ fn lease(
                 return Err("the token does not rise");
             }
             environment.leases += 1;
+            environment.seen = environment.seen.map(|seen| seen.max(lease.token));
             operation.lease = Some(lease.clone());
             operation.started = None;
             operation.unsure = None;

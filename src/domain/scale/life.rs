@@ -1,8 +1,9 @@
-//! What a restore, an accepted clock and a move of its environment change in the state of a service.
+//! What a restore, an accepted clock and a move of its environment change in the state of a
+//! service.
 //!
 //! Each ends a history that this ledger does not own: after a restore what was recorded after the
-//! copy, after an accepted clock the instants that no clock has reached, after a move the objects of
-//! the cell that was left.
+//! copy, after an accepted clock the instants that no clock has reached, after a move the objects
+//! of the cell that was left.
 
 use super::attempt::Call;
 use super::execution::{Execution, Phase};

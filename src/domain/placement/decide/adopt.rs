@@ -1,13 +1,15 @@
 //! An environment that is there becomes known as it is: nothing is moved.
 
-use super::super::command::AdoptEnvironment;
+use super::super::command::{AdoptEnvironment, Sighting};
 use super::super::environment::{Desired, Effective, Environment, Reservation, Role, Standby};
 use super::super::event::PlacementBody;
 use super::super::operation::{Course, Operation};
+use super::super::protocol::Refusal;
 use super::super::registry::{Cell, PlacementPolicy, Profile};
 use super::super::rejection::PlacementRejection;
 use super::super::request::{LocationWish, StandbyWish};
 use super::super::state::PlacementState;
+use super::asked::refused;
 use super::room::Asks;
 use super::{Decided, Draft, not_found, unchanged};
 use crate::domain::id::EnvironmentRevision;
@@ -31,6 +33,12 @@ pub(super) fn adopt(draft: &Draft<'_>, ask: &AdoptEnvironment) -> Decided {
     }
 
     check_premises(state, ask, before)?;
+    // Who works in it is asked when it is to be moved.
+    if let Some(Sighting::Refused(error)) = &ask.sighting
+        && error.refusal != Refusal::WorkspaceRunning
+    {
+        return Err(refused(name, &error.refusal));
+    }
     if !policy.offers.contains_key(&profile.name) {
         return Err(PlacementRejection::ProfileNotOffered {
             environment: name.clone(),
@@ -150,6 +158,7 @@ impl Known<'_> {
             reservations,
             operation: None,
             leases: before.map_or(0, |before| before.leases),
+            seen: before.and_then(|before| before.seen),
             kept_workspaces: before.map_or_else(Vec::new, |before| before.kept_workspaces.clone()),
         }
     }

@@ -11,6 +11,7 @@ use super::super::request::{ChangeRequest, StandbyWish};
 use super::change::profile_of;
 use super::not_found;
 use super::room::Asks;
+use crate::domain::id::EnvironmentName;
 
 /// A change that is held against what is offered, measured and seen.
 pub(super) struct Asked<'a> {
@@ -91,7 +92,7 @@ impl Asked<'_> {
             return Err(PlacementRejection::WorkspaceRunning { environment });
         }
         if seen.source != environment.effective.copy() {
-            return Err(unknown(environment, format!("{} was looked at", seen.source)));
+            return Err(unknown(&environment.name, format!("{} was looked at", seen.source)));
         }
         let maximum = self.profile.maximum.of(Axis::StorageBytes);
         let is_another = self.profile.name != environment.effective.profile;
@@ -129,20 +130,20 @@ impl Asked<'_> {
         }
         match &change.sighting {
             Some(Sighting::Seen(inventory)) => self.check_seen(inventory),
-            Some(Sighting::Refused(error)) => Err(refused(self.environment, &error.refusal)),
-            Some(Sighting::Unasked(why)) => Err(unknown(self.environment, why.clone())),
-            None => Err(unknown(self.environment, "nobody was asked".to_owned())),
+            Some(Sighting::Refused(error)) => Err(refused(&self.environment.name, &error.refusal)),
+            Some(Sighting::Unasked(why)) => Err(unknown(&self.environment.name, why.clone())),
+            None => Err(unknown(&self.environment.name, "nobody was asked".to_owned())),
         }
     }
 }
 
-fn unknown(environment: &Environment, why: String) -> PlacementRejection {
-    PlacementRejection::InventoryUnknown { environment: environment.name.clone(), why }
+fn unknown(environment: &EnvironmentName, why: String) -> PlacementRejection {
+    PlacementRejection::InventoryUnknown { environment: environment.clone(), why }
 }
 
 /// What a refusal of the relocator means before anything is done.
-fn refused(environment: &Environment, refusal: &Refusal) -> PlacementRejection {
-    let name = environment.name.clone();
+pub(super) fn refused(environment: &EnvironmentName, refusal: &Refusal) -> PlacementRejection {
+    let name = environment.clone();
     match refusal {
         Refusal::MissingDependency { missing } => {
             PlacementRejection::MissingDependency { environment: name, missing: missing.clone() }
