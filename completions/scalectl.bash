@@ -5404,7 +5404,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__placement__subcmd__change)
-            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --key --run --wait --timeout --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --retire-workspace --key --run --wait --timeout --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5435,6 +5435,10 @@ _scalectl() {
                     return 0
                     ;;
                 --runtime-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retire-workspace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5554,7 +5558,7 @@ _scalectl() {
             return 0
             ;;
         scalectl__subcmd__placement__subcmd__plan)
-            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --key --ledger --output --actor --ref --lock-timeout --help"
+            opts="-o -h --expect-revision --policy-revision --profile --location --cell --standby --refresh-standby --runtime-mode --retire-workspace --key --ledger --output --actor --ref --lock-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5585,6 +5589,10 @@ _scalectl() {
                     return 0
                     ;;
                 --runtime-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retire-workspace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

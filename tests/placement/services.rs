@@ -287,3 +287,51 @@ fn a_token_of_a_lost_ledger_is_gone_above_by_one_retry() {
     placed.world.run("status --check").exits(0);
     placed.world.run("verify").exits(0);
 }
+
+/// A cache goes by itself; what somebody has written goes by a word of its own.
+#[test]
+fn a_workspace_that_a_move_has_left_is_retired_by_name_and_nothing_else_is() {
+    let placed = Placed::new();
+    placed.write("cells/a/shop/1-first/workspace/notes.txt", "half a thought");
+    placed.write("cells/a/shop/1-first/workspace.json", r#"{"state": "stopped"}"#);
+    placed.change("--location us --key k1 --run").exits(0);
+    let left = placed.root.join("cells/a/shop/1-first/workspace/notes.txt");
+    assert!(left.is_file());
+    assert_eq!(placed.shop()["kept_workspaces"][0]["generation"], "1-first");
+    let ran = placed.change("--retire-workspace 1-other --key k2");
+    assert_eq!(
+        (ran.code, ran.at("/error/code")),
+        (Some(24), "placement_not_found".into()),
+        "{ran:#?}"
+    );
+    ran.says("scalectl placement list");
+    let ran = placed.change("--retire-workspace 1-first --profile large --key k2");
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    // Somebody works in it.
+    placed.write("cells/a/shop/1-first/workspace.json", r#"{"state": "running"}"#);
+    let ran = placed.change("--retire-workspace 1-first --key k2 --run");
+    assert_eq!((ran.code, ran.at("/error/code")), (Some(26), "stuck".into()), "{ran:#?}");
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    assert!(left.is_file());
+    placed.write("cells/a/shop/1-first/workspace.json", r#"{"state": "stopped"}"#);
+    placed.world.run(&format!("operation retry {id} --reason stopped")).exits(0);
+    let before = placed.shop();
+    placed.world.run(&format!("operation run {id}")).exits(0);
+    assert!(!placed.root.join("cells/a/shop/1-first").exists());
+    let shop = placed.shop();
+    assert_eq!(shop["kept_workspaces"], json!([]));
+    for kept in ["effective_cell", "epoch", "reserved", "desired"] {
+        assert_eq!(shop[kept], before[kept], "{kept}");
+    }
+    assert_eq!(placed.route()["cell"], "b", "it was served all the time");
+    placed.world.run("verify").exits(0);
+    // Given up before it began, all is as it was.
+    placed.change("--location eu --key k3 --run").exits(0);
+    let kept = placed.shop()["kept_workspaces"][0]["generation"].clone();
+    let kept = kept.as_str().expect("the copy in b").to_owned();
+    placed.change(&format!("--retire-workspace {kept} --key k4")).exits(0);
+    let id = placed.shop()["operation"].as_str().expect("an operation").to_owned();
+    placed.world.run(&format!("operation abandon {id} --reason later")).exits(0);
+    assert_eq!(placed.shop()["kept_workspaces"].as_array().map(Vec::len), Some(1));
+    placed.world.run("verify").exits(0);
+}

@@ -230,6 +230,7 @@ impl World {
             standby: None,
             refresh_standby: false,
             runtime_mode: None,
+            retire_workspace: None,
         };
         for word in words.split_whitespace() {
             let (field, value) = word.split_once('=').unwrap_or((word, ""));

@@ -9,6 +9,7 @@ use super::authority;
 use super::fault::{Done, Fault, io};
 use super::fence::{self, FenceState};
 use super::files::{names, remove, replace_json};
+use super::inventory::workspace_of;
 use super::manifest::{self, Made, hold_files};
 use super::place::{DATABASE, FENCE, MANIFEST, Root, existing, partials_of, trash_of};
 use super::progress::Progress;
@@ -19,7 +20,7 @@ use crate::actuator::host::Deadline;
 use crate::adapters::durable::sync_dir;
 use crate::crash::{self, CrashPoint, RelocatorPoint};
 use crate::domain::placement::protocol::{
-    Call, CopyPlace, Discarded, Refusal, Retired, WorkspaceLeft,
+    Call, CopyPlace, Discarded, Refusal, Retired, WorkspaceLeft, WorkspaceState,
 };
 
 /// Says in a copy that only its workspace is left.
@@ -49,6 +50,9 @@ pub(super) fn retire(
         return receipt(WorkspaceLeft::None);
     }
     existing(&copy, source)?;
+    if with_workspace && matches!(workspace_of(&copy), Ok(WorkspaceState::Running)) {
+        return Err(Refusal::WorkspaceRunning.into());
+    }
     let has_workspace = copy.join(WORKSPACE).is_dir() && !with_workspace;
     if has_workspace {
         keep_workspace(&copy, call)?;

@@ -16,6 +16,7 @@ use crate::domain::id::{CellName, EnvironmentName, IdempotencyKey, ProfileName};
 use crate::domain::placement::decide::Planned;
 use crate::domain::placement::environment::RuntimeMode;
 use crate::domain::placement::operation::Operation;
+use crate::domain::placement::protocol::Generation;
 use crate::domain::placement::request::{ChangeRequest, KeyedRequest, LocationWish, StandbyWish};
 use crate::domain::scale::decide::Reply;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -50,6 +51,12 @@ pub(super) struct WishArgs {
     /// Whether it may sleep: on-demand or always-on
     #[arg(long, value_name = "MODE")]
     runtime_mode: Option<RuntimeMode>,
+    /// Remove the workspace that this older copy has left, and nothing else; placement show lists
+    /// them
+    #[arg(long, value_name = "EPOCH-OPERATION", conflicts_with_all = [
+        "profile", "location", "cell", "standby", "refresh_standby", "runtime_mode",
+    ])]
+    retire_workspace: Option<Generation>,
 }
 
 impl WishArgs {
@@ -64,23 +71,20 @@ impl WishArgs {
             standby: self.standby.clone(),
             refresh_standby: self.refresh_standby,
             runtime_mode: self.runtime_mode,
+            retire_workspace: self.retire_workspace.clone(),
         }
     }
 
     /// A line that wishes nothing is a mistake.
     fn check(&self) -> Result<(), Fault> {
-        let says = self.profile.is_some()
-            || self.location.is_some()
-            || self.cell.is_some()
-            || self.standby.is_some()
-            || self.refresh_standby
-            || self.runtime_mode.is_some();
-        if says {
+        let request = self.request();
+        if request.says_something() || request.retire_workspace.is_some() {
             return Ok(());
         }
         Err(Problem::usage("nothing_wished", "nothing is wished of the placement")
             .hint(
-                "add --profile, --location, --cell, --standby, --refresh-standby or --runtime-mode",
+                "add --profile, --location, --cell, --standby, --refresh-standby, --runtime-mode \
+                 or --retire-workspace",
             )
             .into())
     }

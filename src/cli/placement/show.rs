@@ -132,7 +132,10 @@ pub(crate) fn environment_lines(
         None => "  relocator  none: it can be moved by nobody".to_owned(),
     });
     for kept in &environment.kept_workspaces {
-        lines.push(format!("  workspace  kept of {kept}"));
+        lines.push(format!(
+            "  workspace  kept of {kept}: goes by --retire-workspace {}",
+            kept.generation
+        ));
     }
     lines
 }

@@ -276,7 +276,7 @@ fn other(p: Problem, rejection: &PlacementRejection, c: &ProblemContext) -> Prob
 fn missing(p: Problem, c: &ProblemContext, noun: &str, name: &str) -> Problem {
     let p = p.about(name).hint("fix the name or the ledger; what there is, is listed by");
     match noun {
-        "environment" => p.run(c.command(&["placement", "list"])),
+        "environment" | "workspace of copy" => p.run(c.command(&["placement", "list"])),
         "operation" => p.run(c.command(&["operation", "list", "--all"])),
         "relocator" => p.run(c.command(&["relocator", "list"])),
         "placement policy" => p.run(c.command(&["capacity", "policy", "list"])),

@@ -11,6 +11,7 @@ impl Operation {
             (OperationKind::Relocation, false) => true,
             (OperationKind::Relocation, true) => self.is_done(Step::Retire) && is_standby_left,
             (OperationKind::Standby, _) => is_standby_left,
+            (OperationKind::Workspace, _) => !self.has_begun(Step::RetireWorkspace),
             (OperationKind::InPlace, _) => false,
         };
         if self.course.is_over() || !may_go_back {

@@ -320,6 +320,9 @@ fn finish(
     {
         environment.kept_workspaces.push(retired.source.clone());
     }
+    if step == Step::RetireWorkspace {
+        environment.kept_workspaces.retain(|kept| Some(kept) != operation.workspace.as_ref());
+    }
     if operation.steps.first() == Some(&step) {
         operation.steps.remove(0);
     }

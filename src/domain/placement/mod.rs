@@ -14,6 +14,7 @@ pub mod event;
 mod fold;
 pub mod invariant;
 pub mod operation;
+mod orders;
 pub mod protocol;
 pub mod registry;
 pub mod rejection;

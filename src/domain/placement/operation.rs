@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::environment::{Desired, Effective, Standby};
-use super::protocol::{CopyPlace, Order, Receipt, RelocatorError};
+use super::protocol::{CopyPlace, Receipt, RelocatorError};
 use super::request::ChangeRequest;
 use crate::domain::id::{
     CallId, EnvironmentName, EnvironmentRevision, FenceToken, IdempotencyKey, LeaseInstanceId,
@@ -32,6 +32,8 @@ pub enum OperationKind {
     Relocation,
     /// Another recovery copy, or none.
     Standby,
+    /// The workspace of an older copy goes.
+    Workspace,
 }
 
 impl OperationKind {
@@ -41,6 +43,7 @@ impl OperationKind {
             Self::InPlace => "in_place",
             Self::Relocation => "relocation",
             Self::Standby => "standby",
+            Self::Workspace => "workspace",
         }
     }
 }
@@ -71,6 +74,8 @@ pub enum Step {
     CommitStandby,
     /// Remove the older recovery copy.
     RetireStandby,
+    /// Remove a workspace that an older copy has left.
+    RetireWorkspace,
     /// The way back: let writes in again.
     Unfence,
     /// The way back: give the route back.
@@ -96,6 +101,7 @@ impl Step {
             Self::Snapshot => "snapshot",
             Self::CommitStandby => "commit_standby",
             Self::RetireStandby => "retire_standby",
+            Self::RetireWorkspace => "retire_workspace",
             Self::Unfence => "unfence",
             Self::Undrain => "undrain",
             Self::Discard => "discard",
@@ -266,6 +272,9 @@ pub struct Operation {
     /// The recovery copy that is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<CopyPlace>,
+    /// The older copy whose workspace goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<CopyPlace>,
     /// The steps that are still to be done, the next one first.
     pub steps: Vec<Step>,
     /// What is done.
@@ -348,6 +357,7 @@ impl Operation {
                 | Step::Snapshot
                 | Step::CommitStandby
                 | Step::RetireStandby
+                | Step::RetireWorkspace
                 | Step::Unfence
                 | Step::Undrain
                 | Step::Discard
@@ -362,38 +372,5 @@ impl Operation {
             && !self.is_done(Step::Route)
             && !self.is_done(Step::Undrain)
             && !self.course.is_over()
-    }
-}
-
-impl Operation {
-    /// The copy that serves, as far as this operation is committed.
-    pub fn owner_now(&self) -> CopyPlace {
-        if self.is_committed() { self.to.copy() } else { self.from.copy() }
-    }
-
-    /// What a relocator is asked for a step; none where the ledger does it alone.
-    pub fn order(&self, step: Step) -> Option<Order> {
-        let (source, target) = (self.from.copy(), self.to.copy());
-        let older = self.standby_before.as_ref().map(|standby| standby.copy.clone());
-        let made = self.snapshot.clone();
-        Some(match step {
-            Step::Commit | Step::CommitStandby => return None,
-            Step::Inventory => Order::Inventory { source: self.owner_now() },
-            Step::Drain => Order::Drain { source },
-            Step::Fence => Order::Fence { source },
-            Step::Transfer => Order::Transfer { source, target },
-            Step::Verify => Order::Verify { target },
-            Step::Route => Order::Route { source, target },
-            Step::Retire => Order::Retire { source, target, workspace: false },
-            Step::Snapshot => Order::Snapshot { source: self.owner_now(), target: made? },
-            Step::RetireStandby => match made {
-                Some(target) => Order::Retire { source: older?, target, workspace: true },
-                None => Order::Discard { target: older? },
-            },
-            Step::Unfence => Order::Unfence { source },
-            Step::Undrain => Order::Undrain { source },
-            Step::Discard => Order::Discard { target },
-            Step::DiscardSnapshot => Order::Discard { target: made? },
-        })
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::environment::{Desired, RuntimeMode};
+use super::protocol::Generation;
 use super::registry::Cell;
 use crate::domain::id::{
     CellName, EnvironmentName, IdempotencyKey, InvalidIdentifier, LocationName, ProfileName,
@@ -96,9 +97,21 @@ pub struct ChangeRequest {
     /// Whether zero replicas are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_mode: Option<RuntimeMode>,
+    /// The older copy whose workspace is to go, and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retire_workspace: Option<Generation>,
 }
 
 impl ChangeRequest {
+    /// Whether it says anything of the placement itself.
+    pub const fn says_something(&self) -> bool {
+        self.says_where()
+            || self.profile.is_some()
+            || self.standby.is_some()
+            || self.refresh_standby
+            || self.runtime_mode.is_some()
+    }
+
     /// Whether it says where the environment is to serve.
     pub const fn says_where(&self) -> bool {
         self.location.is_some() || self.cell.is_some()
@@ -143,6 +156,7 @@ impl ChangeRequest {
                 ("standby", said(it.standby.as_ref())),
                 ("refresh_standby", it.refresh_standby.to_string()),
                 ("runtime_mode", said(it.runtime_mode.as_ref())),
+                ("retire_workspace", said(it.retire_workspace.as_ref())),
             ]
         };
         let pairs = rows(self).into_iter().zip(rows(submitted));

@@ -33,6 +33,8 @@ pub struct Planned {
     pub standby_before: Option<Standby>,
     /// The recovery copy that is made.
     pub snapshot: Option<CopyPlace>,
+    /// The older copy whose workspace goes.
+    pub workspace: Option<CopyPlace>,
     /// Its steps.
     pub steps: Vec<Step>,
     /// What is reserved meanwhile.
@@ -97,7 +99,8 @@ fn begun(
     before: &Desired,
 ) -> Operation {
     let request = &change.asked.request;
-    let Planned { kind, desired, from, to, standby_before, snapshot, steps, .. } = planned;
+    let Planned { kind, desired, from, to, standby_before, snapshot, workspace, steps, .. } =
+        planned;
     Operation {
         operation_id: change.operation_id.clone(),
         environment: request.environment.clone(),
@@ -111,6 +114,7 @@ fn begun(
         to,
         standby_before,
         snapshot,
+        workspace,
         steps,
         done: Vec::new(),
         begun: Vec::new(),
@@ -164,6 +168,9 @@ pub fn planned(
     };
     check_where(request, named)?;
     let policy = check_premises(state, environment, request)?;
+    if let Some(generation) = &request.retire_workspace {
+        return without_workspace(environment, request, generation);
+    }
 
     let desired = request.whole(&environment.desired, named);
     let profile = profile_of(state, &desired.profile)?;
@@ -184,11 +191,7 @@ pub fn planned(
         generation: Generation { epoch: to.epoch, operation: change.operation_id.clone() },
     });
     let is_dropped = desired.standby == StandbyWish::None && environment.standby.is_some();
-    let kind = match (is_moved, snapshot.is_some() || is_dropped) {
-        (true, _) => OperationKind::Relocation,
-        (false, true) => OperationKind::Standby,
-        (false, false) => OperationKind::InPlace,
-    };
+    let kind = kind_of(is_moved, snapshot.is_some() || is_dropped);
     let standby_before = environment.standby.clone();
     let is_there = kind == OperationKind::InPlace && desired == environment.desired && to == from;
 
@@ -212,6 +215,7 @@ pub fn planned(
         to,
         standby_before,
         snapshot,
+        workspace: None,
         steps,
         reservations,
         reservations_after,
@@ -220,6 +224,45 @@ pub fn planned(
     planned.reserve(state, is_dropped);
     asks.admit(&environment.reservations, &planned.reservations)?;
     Ok(planned)
+}
+
+const fn kind_of(is_moved: bool, is_of_standby: bool) -> OperationKind {
+    match (is_moved, is_of_standby) {
+        (true, _) => OperationKind::Relocation,
+        (false, true) => OperationKind::Standby,
+        (false, false) => OperationKind::InPlace,
+    }
+}
+
+/// The workspace that an older copy has left goes; all else stays as it is.
+fn without_workspace(
+    environment: &Environment,
+    request: &ChangeRequest,
+    generation: &Generation,
+) -> Result<Planned, PlacementRejection> {
+    if request.says_something() {
+        let text = "a workspace is retired by a change of its own".to_owned();
+        return Err(PlacementRejection::Contradiction(text));
+    }
+    let kept = environment.kept_workspaces.iter().find(|kept| kept.generation == *generation);
+    let kept = kept.ok_or_else(|| not_found("workspace of copy", generation))?;
+    if environment.relocator.is_none() {
+        let (environment, what) = (environment.name.clone(), "a workspace");
+        return Err(PlacementRejection::NoRelocator { environment, what });
+    }
+    Ok(Planned {
+        kind: OperationKind::Workspace,
+        desired: environment.desired.clone(),
+        from: environment.effective.clone(),
+        to: environment.effective.clone(),
+        standby_before: environment.standby.clone(),
+        snapshot: None,
+        workspace: Some(kept.clone()),
+        steps: vec![Step::RetireWorkspace],
+        reservations: environment.reservations.clone(),
+        reservations_after: environment.reservations.clone(),
+        is_there: false,
+    })
 }
 
 impl Planned {

@@ -4,7 +4,9 @@ use super::super::command::StepEnd;
 use super::super::environment::Standby;
 use super::super::event::PlacementBody;
 use super::super::operation::{Course, Operation, Step, TRIES_MAX, Trouble};
-use super::super::protocol::{Applied, Receipt, Refusal, RelocatorError, WorkspaceState};
+use super::super::protocol::{
+    Applied, Receipt, Refusal, RelocatorError, WorkspaceLeft, WorkspaceState,
+};
 use super::super::rejection::PlacementRejection;
 use super::lease::check_at_work;
 use super::leave::ended;
@@ -254,6 +256,9 @@ impl Operation {
             }
             (Step::RetireStandby, Receipt::Retire(it)) => Some(&it.source) == older,
             (Step::RetireStandby, Receipt::Discard(it)) => Some(&it.target) == older,
+            (Step::RetireWorkspace, Receipt::Retire(it)) => {
+                Some(&it.source) == self.workspace.as_ref() && it.workspace == WorkspaceLeft::None
+            }
             (Step::Unfence, Receipt::Unfence(it)) => it.source == from && Some(it.token) == token,
             (Step::Undrain, Receipt::Undrain(it)) => it.source == from,
             (Step::Discard, Receipt::Discard(it)) => it.target == to,
