@@ -8,7 +8,7 @@ use super::app::App;
 use super::exit::Exit;
 use super::fault::cut;
 use super::problem::{Problem, ProblemContext, why_text};
-use super::view::newer_than;
+use super::view::{beyond, newer_than};
 use crate::domain::count::counted;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::attempt::Pending;
@@ -306,8 +306,7 @@ fn unknown(
 /// What is known beside why nobody knows, which is said already.
 pub(super) fn detail_of(pending: &Pending) -> Option<&str> {
     let (why, detail) = (pending.why.as_str(), pending.detail.as_str());
-    let more = detail.strip_prefix(why).map_or(detail, |rest| rest.trim_start_matches(": "));
-    Some(more).filter(|more| !more.is_empty())
+    Some(beyond(why, detail)).filter(|more| !more.is_empty())
 }
 
 /// A stale success is not a success (journeys, text 10).

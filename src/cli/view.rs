@@ -352,6 +352,26 @@ pub(crate) fn intents_table(executions: &[Execution]) -> Table {
     table
 }
 
+/// What a detail says beyond the word that stands alone before it. The word of an actuator may only
+/// begin like ours (`garbled_result`), and is a part of what is said.
+pub(crate) fn beyond<'a>(word: &str, detail: &'a str) -> &'a str {
+    match detail.strip_prefix(word) {
+        Some("") => "",
+        Some(rest) => rest.strip_prefix(": ").unwrap_or(detail),
+        None => detail,
+    }
+}
+
+/// How many readings agree, of how many that must: more than that may.
+pub(crate) fn agreement(execution: &Execution, noun: &str) -> String {
+    let (agree, needed) =
+        (execution.readings_matched, execution.intent.terms.required_readings.get());
+    if agree > needed {
+        return format!("{agree} {noun}agree, and {needed} must");
+    }
+    format!("{agree} of {needed} {noun}agree")
+}
+
 /// A reading in words.
 pub(crate) fn reading_text(reading: &Reading) -> String {
     match reading.ready_replicas {

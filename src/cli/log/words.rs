@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::seldom::{text, what_seldom};
 use crate::cli::problem::why_text;
+use crate::cli::view::beyond;
 use crate::domain::scale::attempt::UnknownWhy;
 use crate::domain::scale::provenance::Provenance;
 use crate::ledger::StoredEvent;
@@ -39,8 +40,7 @@ fn lost(body: &Value) -> String {
     let why = why.map_or_else(|_| word.clone(), |why| why_text(why).to_owned());
     let detail = body["detail"].as_str().unwrap_or_default();
     // An actuator's own words begin with the word that is told already.
-    let detail = detail.strip_prefix(&word).map_or(detail, |rest| rest.trim_start_matches(": "));
-    match detail {
+    match beyond(&word, detail) {
         "" => why,
         // The ledger's own words for it say all of it.
         detail if word == UnknownWhy::Lost.as_str() => detail.to_owned(),
