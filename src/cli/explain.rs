@@ -40,7 +40,7 @@ pub(super) const NOUN: Noun = Noun {
 
 #[derive(Args)]
 struct ExplainArgs {
-    /// A key, SERVICE@REVISION, SERVICE (its newest), or a wish NAME=N
+    /// A key, SERVICE@REVISION, SERVICE (the newest not taken back), or a wish NAME=N
     #[arg(value_name = "KEY|NAME=N")]
     what: String,
     #[command(flatten)]
@@ -54,9 +54,9 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
     }
     let key = match app.key(&args.what) {
         Ok(key) if app.session()?.recorded_under(&key)?.is_some() => key,
-        // A service stands for its newest intent.
+        // A service stands for its newest intent, as `gate` and `status` mean it.
         Ok(key) if !args.what.contains('@') => match app.key(&format!("{}@latest", args.what)) {
-            Ok(newest) => newest,
+            Ok(newest) => standing(newest, app)?,
             Err(Fault::Op(OpError::Rejected { rejection, .. }))
                 if matches!(*rejection, Rejection::NoSuchKey { .. }) =>
             {
@@ -74,6 +74,14 @@ fn run(matches: &ArgMatches, app: &mut App, _out: &mut Out) -> Outcome {
         other => other?,
     };
     explained(&key, app)
+}
+
+/// The newest intent of a service, or the one that holds where that was taken back or refused.
+fn standing(newest: ExecutionKey, app: &mut App) -> Result<ExecutionKey, Fault> {
+    let (state, execution) = app.session()?.load(&newest)?;
+    let is_void = matches!(execution.phase, Phase::Withdrawn | Phase::Rejected);
+    let wanted = state.head.wanted.filter(|_| is_void);
+    Ok(wanted.map_or(newest, |wanted| wanted.execution_key))
 }
 
 /// A service that nobody has wished anything of: who keeps its count, and what lies upon it.

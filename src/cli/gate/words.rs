@@ -152,10 +152,7 @@ fn with_way(p: Problem, row: &Gated, c: &ProblemContext) -> Problem {
             .hint("read it with the first, or let an older reading do with --recorded --max-age")
             .run(c.command(&["service", "bind", service]))
             .again(c),
-        Passage::Differs { replicas, wanted } => p
-            .values(wanted.get(), replicas.get())
-            .hint("another has changed it, or a call came late: what is known is told by")
-            .run(c.command(&["explain", service])),
+        Passage::Differs { replicas, wanted } => differs(p, row, c, (*replicas, *wanted)),
         Passage::NotReady { ready, wanted } => p
             .values(wanted.get(), ready.get())
             .hint("run this same line again, or add --wait")
@@ -169,6 +166,20 @@ fn with_way(p: Problem, row: &Gated, c: &ProblemContext) -> Problem {
             let ids = row.head.authorizations.keys();
             ids.fold(p, |p, id| p.run(review(id.as_str()))).again(c)
         }
+    }
+}
+
+/// A gate records nothing of what it reads, so what is recorded may say that all is well.
+fn differs(p: Problem, row: &Gated, c: &ProblemContext, counts: (Replicas, Replicas)) -> Problem {
+    let (replicas, wanted) = counts;
+    let service = row.service.as_str();
+    let p = p
+        .values(wanted.get(), replicas.get())
+        .hint("another has changed it, or a call came late: look at it, and record what is there")
+        .run(c.command(&["status", service, "--live"]));
+    match &row.wish {
+        Some(wish) => p.run(c.command(&["observe", &format!("{service}@{}", wish.revision())])),
+        None => p.run(c.command(&["explain", service])),
     }
 }
 
