@@ -251,6 +251,17 @@ pub fn of(path: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(words, _)| *words == path).map_or(&[], |(_, lines)| lines)
 }
 
+/// What the signs in a table mean, by the words of the command; nothing where it has none.
+pub(super) const fn signs(path: &str) -> &'static str {
+    match path.as_bytes() {
+        b"status" => {
+            "READ   5 ! is not the count that is wished; 5 ? was read before a restore\n\
+             READY  how many of those that were read are ready\n"
+        }
+        _ => "",
+    }
+}
+
 /// A command with examples first, and all below it. Only for help: it costs a line that acts
 /// nothing.
 pub(super) fn first(command: Command, path: &str) -> Command {
@@ -264,7 +275,11 @@ pub(super) fn first(command: Command, path: &str) -> Command {
         return command;
     }
     let lines: String = lines.iter().flat_map(|line| ["  ", line, "\n"]).collect();
-    let codes = if path == "exit-codes" { exit_codes::lines() } else { String::new() };
+    let codes = match (path, signs(path)) {
+        ("exit-codes", _) => exit_codes::lines(),
+        (_, "") => String::new(),
+        (_, signs) => format!("{signs}\n"),
+    };
     command.help_template(format!(
         "{{before-help}}{{about-with-newline}}\n{codes}Examples:\n{lines}\n\
          {{usage-heading}} {{usage}}\n\n{{all-args}}{{after-help}}"

@@ -86,6 +86,10 @@ fn page(command: &Command, name: &str, path: &str, pages: &mut Vec<(String, Stri
     if !lines.is_empty() {
         section(&mut bytes, "EXAMPLES", &lines.join("\n"));
     }
+    let signs = examples::signs(path);
+    if !signs.is_empty() {
+        section(&mut bytes, "TABLE", signs);
+    }
     man.render_options_section(&mut bytes).expect("BUG: a Vec takes every byte");
     if !below.is_empty() {
         let list: Vec<String> = below.iter().map(|it| listed(name, it)).collect();

@@ -189,11 +189,8 @@ fn table_of(rows: &[Row], c: &ProblemContext) -> Table {
         let ready = row.seen.as_ref().and_then(|seen| seen.ready);
         let at = row.seen.as_ref().map(|seen| seen.at);
         let want = row.execution.as_ref().map(Execution::desired);
-        let ready = match (ready, want) {
-            (Some(ready), Some(want)) => Some(format!("{ready}/{want}")),
-            (Some(ready), None) => Some(ready.to_string()),
-            (None, _) => None,
-        };
+        // Of what was read: what is wished may be another count for a while.
+        let ready = ready.zip(read).map(|(ready, read)| format!("{ready}/{read}"));
         let tone = match row.outcome {
             Some("unknown" | "failed") => Tone::Bad,
             Some("converged") => Tone::Good,

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use super::super::fault::Fault;
 use super::super::{upon, view};
 use crate::domain::id::ServiceName;
+use crate::domain::scale::decide::waits_behind_any;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::next::{Next, next_of};
 use crate::domain::scale::passage::Seen;
 use crate::domain::scale::provenance::WishSource;
+use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::service::{Outdated, RegisteredMode};
 use crate::domain::scale::state::ServiceHead;
 use crate::ops::Session;
@@ -48,8 +50,10 @@ pub(super) fn rows_with(
         if own.is_empty() {
             rows.push(row_of(session, head, None));
         } else {
-            for execution in own {
-                rows.push(row_of(session, head.clone(), Some(execution)));
+            for execution in &own {
+                let behind = behind(&own, execution);
+                let row = row_of(session, head.clone(), Some((execution.clone(), behind)));
+                rows.push(row);
             }
         }
     }
@@ -62,7 +66,19 @@ fn is_from_before_a_restore(session: &Session, head: &ServiceHead) -> bool {
         && head.binding.as_ref().is_some_and(|binding| binding.outdated == Outdated::ALL)
 }
 
-fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) -> Row {
+/// What must come to an end before a wish can start: `web@2`.
+fn behind(own: &[Execution], execution: &Execution) -> Option<String> {
+    match waits_behind_any(own, execution)? {
+        Rejection::WaitsBehind { service, behind, .. } => Some(format!("{service}@{behind}")),
+        _ => None,
+    }
+}
+
+fn row_of(
+    session: &Session,
+    head: ServiceHead,
+    execution: Option<(Execution, Option<String>)>,
+) -> Row {
     let is_external = head.registration.as_ref().is_some_and(|registration| {
         matches!(registration.mode, RegisteredMode::ExternalHpa | RegisteredMode::ExternalKeda)
     });
@@ -75,7 +91,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         let need = format!("{service} (not read since the restore)");
         (format!("scalectl service bind {service}"), need)
     });
-    let Some(execution) = execution else {
+    let Some((execution, behind)) = execution else {
         let state = if is_external { "external" } else { "-" };
         return Row {
             head,
@@ -91,7 +107,7 @@ fn row_of(session: &Session, head: ServiceHead, execution: Option<Execution>) ->
         };
     };
     let name = format!("{}@{}", execution.intent.service, execution.revision());
-    let Ways { outcome, next, mut need } = ways(session, &execution, &head, &name);
+    let Ways { outcome, next, mut need } = ways(session, &execution, &head, &name, behind);
     let drift = execution.drift && !is_old
         || (!is_old
             && execution.phase.is_finished()
@@ -138,7 +154,13 @@ struct Ways {
     need: Option<String>,
 }
 
-fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str) -> Ways {
+fn ways(
+    session: &Session,
+    execution: &Execution,
+    head: &ServiceHead,
+    name: &str,
+    behind: Option<String>,
+) -> Ways {
     let now = session.now();
     let outcome = view::outcome_word(execution);
     let plain = |line: String| Ways { outcome, next: Some(line), need: None };
@@ -150,14 +172,20 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
             needed(upon::line_of_end(end, name), "made for settings that are no more")
         }
         Next::Unanswered => plain(withdraw),
-        Next::Answer => plain(format!("scalectl approval show {name}")),
+        Next::Answer => needed(format!("scalectl approval show {name}"), "waits for a colleague"),
         Next::FenceOver => needed(withdraw, "its fence ran out: wish it anew"),
+        Next::Start | Next::Retry { .. } if let Some(behind) = behind => {
+            plain(format!("waits behind {behind}"))
+        }
         Next::Start => plain(format!("scalectl actuate {name}")),
         Next::CallEnds => under_call(session, execution, name),
         Next::FindOut { quiet_from, is_quiet } => {
             let age = now.since(execution.updated_at);
-            let from =
-                if is_quiet { String::new() } else { format!("  # quiet from {quiet_from}") };
+            let from = if is_quiet {
+                String::new()
+            } else {
+                format!(" --wait  # quiet from {quiet_from}")
+            };
             needed(format!("scalectl replay {name}{from}"), &format!("unknown for {age}"))
         }
         Next::Settle => {
@@ -181,7 +209,7 @@ fn ways(session: &Session, execution: &Execution, head: &ServiceHead, name: &str
 fn under_call(session: &Session, execution: &Execution, name: &str) -> Ways {
     let lost = |why: String| Ways {
         outcome: Some("unknown"),
-        next: Some(format!("scalectl replay {name}")),
+        next: Some(format!("scalectl replay {name} --wait")),
         need: Some(format!("{name} ({why})")),
     };
     match execution.open_call() {

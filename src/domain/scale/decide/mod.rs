@@ -25,7 +25,7 @@ pub use changed::is_partly_applied;
 pub use finish::held_to_the_wish;
 pub use redelivery::answer_of_key;
 pub use settle::verdict_of;
-pub use start::waits_behind;
+pub use start::{waits_behind, waits_behind_any};
 pub use tick::ticked_count;
 
 use super::attempt::Pending;

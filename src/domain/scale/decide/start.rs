@@ -142,11 +142,19 @@ fn check_phase(draft: &Draft<'_>, execution: &Execution) -> Result<(), Rejection
 /// The refusal of an intent that is accepted or failed and cannot start, because another one must
 /// end first.
 pub fn waits_behind(state: &ServiceState, execution: &Execution) -> Option<Rejection> {
+    waits_behind_any(state.executions.values(), execution)
+}
+
+/// The same where what is unfinished of the service is at hand.
+pub fn waits_behind_any<'e>(
+    others: impl IntoIterator<Item = &'e Execution>,
+    execution: &Execution,
+) -> Option<Rejection> {
     let may_start = matches!(execution.phase, Phase::Accepted | Phase::Failed { .. });
     if !execution.is_live() || !may_start {
         return None;
     }
-    let others = state.executions.values().filter(|other| {
+    let others = others.into_iter().filter(|other| {
         other.is_live() && other.key() != execution.key() && !other.phase.is_finished()
     });
     others.filter(|other| is_in_the_way(execution, other)).map(|o| behind(execution, o)).next()
