@@ -267,6 +267,7 @@ impl App {
                 session.wait_no_longer_than(deadline);
             }
             note_clear_text(&mut session, &chosen.location);
+            self.note_broken_settings(&mut session);
             self.session = Some(session);
         }
         Ok(self.session.as_mut().expect("BUG: the session was just opened"))

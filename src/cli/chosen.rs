@@ -139,6 +139,16 @@ impl App {
         Err(Fault::usage("not_a_path", text))
     }
 
+    /// What is said where `config.toml` cannot be read, also by a line that asks no name of it:
+    /// nobody is told of anything meanwhile.
+    pub(super) fn note_broken_settings(&self, session: &mut Session) {
+        if let Err(Fault::Problem(problem)) = self.ledger_names()
+            && problem.code.starts_with("config_")
+        {
+            session.notice("config_unusable", problem.message);
+        }
+    }
+
     /// A ledger's name from `config.toml`: `[ledgers]` with NAME = "PATH" or "postgres://…". A word
     /// with a slash or a dot is a path.
     fn named_ledger(&self, word: &str) -> Result<Option<String>, Fault> {

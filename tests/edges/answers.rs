@@ -73,6 +73,10 @@ fn a_misspelt_name_of_a_ledger_is_answered_with_the_right_one() {
     world.write(".config/scalectl/config.toml", "[ledgers\n");
     let ran = world.json("--ledger production status").exits(2);
     assert_eq!(ran.at("/error/code"), "config_invalid");
+    // A line that asks no name of it goes on, and says so.
+    world.unset("SCALECTL_LEDGER").run("init").exits(0);
+    let ran = world.json("status").exits(0);
+    assert_eq!(ran.at("/warnings/0/code"), "config_unusable");
 }
 
 #[test]
