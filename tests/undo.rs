@@ -111,6 +111,8 @@ fn several_wishes_are_planned_before_one_is_made() {
     world.json("scale web=3 api=3 --reason x --dry-run").exits(0);
     assert_eq!(world.events(), before, "neither a plan nor a refusal is an intent");
     let ran = world.json("scale web=3 api=3 --reason x --key r-1").exits(0);
+    let lost = world.json("explain r-1").exits(24);
+    assert_eq!(lost.at("/error/facts/did you mean"), "r-1.api, r-1.web");
     for (at, name) in ["web", "api"].into_iter().enumerate() {
         assert_eq!(ran.at(&format!("/services/{at}/service")), name);
         assert_eq!(

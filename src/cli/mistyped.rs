@@ -103,6 +103,8 @@ fn form_of(words: &[String], noun: usize) -> Option<Vec<String>> {
 
 /// How many of the newest keys are looked at for the one that was probably meant.
 const KEYS_MAX: usize = 200;
+/// How many keys of one line are named.
+const PARTS_MAX: usize = 3;
 
 impl App {
     /// The newest keys of the ledger; none where it cannot be read.
@@ -138,8 +140,14 @@ impl App {
                 .hint(format!("{word} is a service; its newest wish is meant by"));
         }
         let keys = self.newest_keys();
+        // The key of a line with several wishes is the begin of the key of each.
+        let begin = format!("{word}.");
         let keys = keys.iter().map(ExecutionKey::as_str);
+        let mut parts: Vec<&str> = keys.clone().filter(|key| key.starts_with(&begin)).collect();
+        parts.sort_unstable();
+        parts.truncate(PARTS_MAX);
         let problem = match nearest(&word, keys.chain(names)) {
+            _ if !parts.is_empty() => problem.fact("did you mean", parts.join(", ")),
             Some(name) => problem.fact("did you mean", name),
             None => problem,
         };

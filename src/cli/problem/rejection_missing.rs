@@ -7,8 +7,11 @@ use crate::domain::scale::rejection::MissingFact;
 pub(super) fn no_key(p: Problem, c: &ProblemContext, key: &str) -> Problem {
     not_found(p, c, "key or SERVICE@REVISION")
         .about(key)
-        .hint("fix the key or the ledger; what this one knows is listed by")
-        .run(c.command(&["status"]))
+        .hint("fix the key or the ledger; the keys of this one are listed by");
+    match key.split_once('@') {
+        Some((service, _)) => p.run(c.command(&["intent", "list", service])),
+        None => p.run(c.command(&["intent", "list"])),
+    }
 }
 
 /// Settings that have changed. A wish that was made for the former ones can never start: it must be
