@@ -169,7 +169,9 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         rows.push(view_of(execution, now));
         answer = answer.name(id.as_str());
     }
-    Ok(answer.noun("approvals", &rows).table(table))
+    let answer = answer.noun("approvals", &rows);
+    let none = if all { "no approval was ever asked for" } else { "no approval is asked for" };
+    Ok(if table.is_empty() { answer.line(none) } else { answer.table(table) })
 }
 
 /// What a check says while somebody waits for an answer.

@@ -142,7 +142,8 @@ fn told(file: &Path) -> Option<Check> {
 
 fn problem(checks: &[Check], worst: Health, code: &'static str, exit: Exit) -> Problem {
     let ill: Vec<&Check> = checks.iter().filter(|check| check.health != Health::Ok).collect();
-    let text = format!("{} of {} checks are not well", ill.len(), checks.len());
+    let are = if ill.len() == 1 { "is" } else { "are" };
+    let text = format!("{} of {} checks {are} not well", ill.len(), checks.len());
     ill.iter()
         .filter(|check| check.health == worst)
         .take(10)

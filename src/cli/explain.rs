@@ -227,7 +227,6 @@ fn known(
     now: Timestamp,
     call: Option<String>,
 ) -> Vec<(&'static str, String)> {
-    let wanted = &execution.intent.terms;
     let mut known = vec![
         ("state", execution.phase.as_str().to_owned()),
         (
@@ -239,10 +238,7 @@ fn known(
                 execution.calls
             ),
         ),
-        (
-            "readings",
-            format!("{} of {} agree", execution.readings_matched, wanted.required_readings),
-        ),
+        ("readings", view::agreement(execution, "")),
     ];
     if let Some(reading) = &execution.last_reading {
         known.push((

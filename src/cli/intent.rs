@@ -323,7 +323,12 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
     app.session()?.tell_standing()?;
     let found = app.session()?.wishes(&filter)?;
     let views: Vec<_> = found.iter().map(view::execution).collect();
-    let mut answer = Answer::ok().noun("executions", &views).table(view::intents_table(&found));
+    let answer = Answer::ok().noun("executions", &views);
+    let mut answer = if found.is_empty() {
+        answer.line("no wish is recorded")
+    } else {
+        answer.table(view::intents_table(&found))
+    };
     for execution in &found {
         answer = answer.name(execution.key().as_str());
     }

@@ -50,10 +50,9 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let mut answer = view::answer(app, &report, exit);
     if let Some(reading) = &report.execution.last_reading {
         answer = answer.line(format!(
-            "  read       {} ({} of {} readings agree)",
+            "  read       {} ({})",
             view::reading_text(reading),
-            report.execution.readings_matched,
-            report.execution.intent.terms.required_readings
+            view::agreement(&report.execution, "readings ")
         ));
     }
     if exit == Exit::NotYet {

@@ -33,6 +33,7 @@ use super::noun::{Noun, Outcome};
 use super::output::{Answer, Applied, Out, Recorded, say_while_waiting};
 use super::problem::Problem;
 use crate::actuator::signals;
+use crate::domain::count::counted;
 use crate::domain::time::DurationMs;
 use crate::ops::Pool;
 use crate::ops::wait::Teller;
@@ -244,7 +245,11 @@ fn answer(app: &mut App, ended: Result<(), Fault>, metrics: &Metrics) -> Answer 
         .recorded(recorded)
         .applied(if converged > 0 { Applied::Yes } else { Applied::No })
         .noun("served", &served)
-        .line(format!("served {requests} requests, accepted {accepted} operations"));
+        .line(format!(
+            "served {}, accepted {}",
+            counted(requests, "request"),
+            counted(accepted, "operation")
+        ));
     answer.changed = is_recorded;
     answer
 }

@@ -12,6 +12,11 @@ pub fn number<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, mor
     if count == N::from(1) { format!("{count} {one}") } else { format!("{count} {more}") }
 }
 
+/// How many replicas run: `1 runs`, `2 run`.
+pub fn runs<N: Copy + Display + PartialEq + From<u8>>(count: N) -> String {
+    number(count, "runs", "run")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

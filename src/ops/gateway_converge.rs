@@ -14,6 +14,7 @@ use super::ids::mint_key;
 use super::intent_put::intent_put;
 use super::reconcile::{Action, Converged, ReconcileRequest, reconcile};
 use super::session::Session;
+use crate::domain::count::{number, runs};
 use crate::domain::gateway::{Receipt, ScaleAnswer};
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
@@ -150,7 +151,8 @@ pub fn gateway_tend(session: &mut Session, service: &ServiceName) -> Result<Conv
     };
     Ok(match run.filter(|run| *run != desired) {
         Some(run) => {
-            Convergence::Drifted { key, why: format!("{run} run, and {desired} are wished") }
+            let wished = number(desired.get(), "is wished", "are wished");
+            Convergence::Drifted { key, why: format!("{}, and {wished}", runs(run.get())) }
         }
         None => Convergence::Holds { key },
     })

@@ -20,6 +20,7 @@ use super::report::{Effect, Report};
 use super::session::Session;
 use super::tally::Turn;
 use super::wait::refuse_after_signal;
+use crate::domain::count::runs;
 use crate::domain::id::{ExecutionKey, Replicas, ServiceName};
 use crate::domain::scale::command::{Premise, PutForm, PutIntent};
 use crate::domain::scale::decide::verdict_of;
@@ -202,7 +203,7 @@ impl Pass<'_> {
                 Ok(row(Action::Deferred, format!("{}: {BUDGET}", action.as_str())))
             }
             Choice::BringBack { from, to, word, .. } if !self.may_act => {
-                Ok(row(Action::Deferred, format!("{word} {to}, {from} run: {BUDGET}")))
+                Ok(row(Action::Deferred, format!("{word} {to}, {}: {BUDGET}", runs(from.get()))))
             }
             Choice::Step(action, key) => {
                 let (report, why) = step(session, action, &key).map_err(|error| (action, error))?;
@@ -211,7 +212,7 @@ impl Pass<'_> {
             }
             Choice::BringBack { from, to, revision, word } => {
                 let action = Action::BringBack;
-                let why = format!("{word} {to}, {from} run");
+                let why = format!("{word} {to}, {}", runs(from.get()));
                 let report = self
                     .bring_back(session, service, (from, to, revision), &why)
                     .map_err(|error| (action, error))?;

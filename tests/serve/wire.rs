@@ -152,7 +152,7 @@ fn a_server_that_is_asked_to_end_ends_well_and_lets_nobody_in() {
         server.signal(signal);
         let ended = server.ended();
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        assert!(ended.stdout.contains("accepted 1 operations"), "{ended:?}");
+        assert!(ended.stdout.contains("accepted 1 operation\n"), "{ended:?}");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         assert!(Client::to(&at).is_err());
         drop(silent);

@@ -15,6 +15,7 @@ use crate::cli::fault::Fault;
 use crate::cli::output::Out;
 use crate::cli::problem::Problem;
 use crate::cli::wish::Glazed;
+use crate::domain::count::runs;
 use crate::domain::id::{AuthorizationId, ExecutionKey, InvalidIdentifier, ServiceName};
 use crate::domain::scale::command::PutIntent;
 use crate::domain::scale::consent::Consent;
@@ -217,7 +218,8 @@ fn under(
         let mut line = app.problem_context().line;
         line.extend(["--current-replicas".to_owned(), actual.to_string()]);
         let desired = put.desired();
-        let what = format!("{id} was confirmed for {confirmed} → {desired}, and {actual} run now");
+        let now_runs = runs(actual.get());
+        let what = format!("{id} was confirmed for {confirmed} → {desired}, and {now_runs} now");
         return Err(Problem::new("premise_moved", Exit::Conflict, what)
             .values(confirmed.get(), actual.get())
             .hint("if the step from there is meant as well, say so")

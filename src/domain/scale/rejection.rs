@@ -227,7 +227,7 @@ pub enum Rejection {
     ApprovalExpired { service: ServiceName, revision: IntentRevision, until: Timestamp },
     /// What was agreed to was asked about another count.
     #[error(
-        "{service}@{revision} was agreed to as {base} → {desired}, and {} run now",
+        "{service}@{revision} was agreed to as {base} → {desired}, and {} now",
         counted_as(*actual)
     )]
     ApprovalMoved {

@@ -1,5 +1,6 @@
 //! What a refusal points at: the parts of a target, the fields of a re-delivery, missing facts.
 
+use crate::domain::count::runs;
 use crate::domain::id::{IntentRevision, Replicas, ServiceName};
 use crate::domain::scale::consent::Unauthorized;
 use serde::Serialize;
@@ -50,9 +51,9 @@ pub struct Difference {
     pub submitted: String,
 }
 
-/// A count in words.
+/// How many run, in words.
 pub(super) fn counted_as(count: Option<Replicas>) -> String {
-    count.map_or_else(|| "nobody knows how many".to_owned(), |count| count.to_string())
+    count.map_or_else(|| "nobody knows how many run".to_owned(), |count| runs(count.get()))
 }
 
 /// The name of an owner, behind its mode.
