@@ -223,7 +223,7 @@ fn words(
         return (text, line(&["break-glass", "show", it.authorization_id.as_str()]));
     }
     let text = format!("nobody knows what became of {name}, carried out by {actor}");
-    (text, line(&["replay", key]))
+    (text, line(&["replay", key, "--wait"]))
 }
 
 /// Runs the command; the words of its failure.

@@ -150,7 +150,7 @@ fn a_lost_laptop_is_told_with_what_comes_when() {
     world.clock(&now.plus(later).to_string());
     let ran = world.run("status --check").exits(26);
     assert!(ran.stdout.contains("web@1 (no sign of life of its call on"), "{ran:#?}");
-    assert_eq!(world.json("status").at("/services/0/next"), "scalectl replay web@1");
+    assert_eq!(world.json("status").at("/services/0/next"), "scalectl replay web@1 --wait");
     let ran = world.run("explain k1").exits(0);
     assert!(ran.stdout.contains("(its deadline and 300 s)"), "{ran:#?}");
     assert!(world.run("replay k1 --dry-run").stdout.contains("no sign of life"));

@@ -122,7 +122,7 @@ fn with_way(p: Problem, row: &Gated, c: &ProblemContext) -> Problem {
             .run(c.command(&["service", "show", service])),
         Passage::Unknown { revision } => Problem { applied: Applied::Unknown, ..p }
             .hint("find out what became of it, without a second call")
-            .run(c.command(&["replay", &at(*revision)])),
+            .run(c.command(&["replay", &at(*revision), "--wait"])),
         Passage::NoWish => unwished(p, row, c),
         Passage::OtherWish { wanted } => {
             let asked = row.asked.map_or(0, Replicas::get);

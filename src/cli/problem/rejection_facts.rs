@@ -184,7 +184,7 @@ pub(super) fn wrong_state(p: Problem, c: &ProblemContext, intent: &str, phase: &
                 format!("attempt {}: {}", pending.call.attempt, why_text(pending.why)),
             ),
             "nobody knows what its call did; find out with",
-            vec!["replay", intent],
+            vec!["replay", intent, "--wait"],
         ),
         Phase::Failed { retry_at } => {
             return in_time(p, c, "due", *retry_at)
@@ -225,7 +225,7 @@ pub(super) fn in_flight(
     match state {
         "recovery_pending" => p
             .hint("find out what became of it, then run this same line again")
-            .run(c.command(&["replay", intent])),
+            .run(c.command(&["replay", intent, "--wait"])),
         "failed" => p
             .hint("let it be tried again, or end it, or wait behind it with --queue")
             .run(c.command(&["replay", intent]))
@@ -360,7 +360,7 @@ pub(super) fn waits_behind(p: Problem, c: &ProblemContext, behind: &str, state: 
     match state {
         "recovery_pending" | "failed" => p
             .hint("let that one come to an end, then run this same line again")
-            .run(c.command(&["replay", behind]))
+            .run(c.command(&["replay", behind, "--wait"]))
             .again(c),
         "accepted" => p
             .hint(

@@ -5,7 +5,7 @@ use crate::domain::id::ServiceName;
 use crate::domain::scale::rejection::MissingFact;
 
 pub(super) fn no_key(p: Problem, c: &ProblemContext, key: &str) -> Problem {
-    not_found(p, c, "key or SERVICE@REVISION")
+    let p = not_found(p, c, "key or SERVICE@REVISION")
         .about(key)
         .hint("fix the key or the ledger; the keys of this one are listed by");
     match key.split_once('@') {
@@ -70,7 +70,7 @@ pub(super) fn fact_unknown(
         }
         MissingFact::Cooldown { by } => p
             .hint("find out what became of it, then run this same line again")
-            .run(c.command(&["replay", &format!("{service}@{by}")]))
+            .run(c.command(&["replay", &format!("{service}@{by}"), "--wait"]))
             .again(c),
         MissingFact::Owners { unread } => {
             let p = named(p, "unread", unread);

@@ -66,7 +66,7 @@ pub(super) fn outcome_unknown(
     };
     p.fact("blocked", format!("{service} starts nothing else until this is settled"))
         .hint("never use a new key for it: it could be done twice. Find out what became of it with")
-        .run(c.command(&["replay", &intent]))
+        .run(c.command(&["replay", &intent, "--wait"]))
 }
 
 fn late_text(c: &ProblemContext, until: Timestamp) -> String {
