@@ -14,6 +14,7 @@ use crate::domain::scale::consent::{OpenAuthorization, Unauthorized};
 use crate::domain::scale::cooldown::CooldownStatus;
 use crate::domain::scale::execution::Execution;
 use crate::domain::scale::intent::Reason;
+use crate::domain::scale::provenance::Provenance;
 use crate::domain::scale::service::{RegisteredMode, Registration};
 use crate::domain::scale::standing::{EndedBy, stranded};
 use crate::domain::scale::state::ServiceHead;
@@ -149,6 +150,7 @@ pub(super) fn laid(
     service: &ServiceName,
     head: &ServiceHead,
     why: Option<&Reason>,
+    by: &Provenance,
     c: &ProblemContext,
 ) -> Vec<Fact> {
     let now = c.now;
@@ -170,16 +172,20 @@ pub(super) fn laid(
         let words = ["override", "clear", name, "--reason", WHY];
         facts.push(Fact::new("pinned", text).run(c, &words));
     }
-    facts.extend(head.authorizations.values().map(|glass| broken(glass, c)));
+    facts.extend(head.authorizations.values().map(|glass| broken(glass, by, c)));
     facts
 }
 
-/// An authorization that nobody has reviewed.
-pub(super) fn broken(glass: &OpenAuthorization, c: &ProblemContext) -> Fact {
+/// An authorization that nobody has reviewed. Whoever had a hand in it is not told to review it.
+fn broken(glass: &OpenAuthorization, by: &Provenance, c: &ProblemContext) -> Fact {
     let it = &glass.authorization;
     let id = it.authorization_id.as_str();
+    let is_own = glass.hands().any(|hand| !by.is_other_person(hand));
     let state = match glass.over(c.now) {
         None => format!("open until {}", it.until),
+        Some(why) if is_own => {
+            format!("{}, and another person must review it", over_text(glass, why))
+        }
         Some(why) => format!("{}, and nobody has reviewed it", over_text(glass, why)),
     };
     let text = format!(
@@ -191,6 +197,7 @@ pub(super) fn broken(glass: &OpenAuthorization, c: &ProblemContext) -> Fact {
     );
     let fact = Fact::new("broken glass", text);
     match glass.over(c.now) {
+        Some(_) if is_own => fact.run(c, &["break-glass", "show", id]),
         None => fact.run(c, &["break-glass", "show", id]),
         Some(_) => fact.run(c, &["break-glass", "review", id, "--reason", WHY]),
     }
@@ -275,7 +282,7 @@ pub(super) fn all(
     let mut facts: Vec<Fact> =
         head.registration.iter().map(|it| keeping(it, Some(&head.authority), c)).collect();
     let why = session.why_pinned(head)?;
-    facts.extend(laid(service, head, why.as_ref(), c));
+    facts.extend(laid(service, head, why.as_ref(), &session.by, c));
     facts.extend(cooling(session, service, c)?);
     facts.extend(last_tick(session, service, head, c)?);
     Ok(facts)

@@ -174,14 +174,22 @@ fn broken_glass_that_is_over_needs_a_person_until_it_is_reviewed() {
     let status = world.json("status --check").exits(26);
     assert_eq!(status.at("/need_a_person/0"), format!("{id} (broken glass, not reviewed)"));
     assert_eq!(status.at("/services/0/unreviewed/0"), id);
-    let (text, next) =
-        fact(&world.json("status web").exits(0), "/services/0/facts", "broken glass");
+    // Whoever broke it is not sent to review it.
+    let told = |world: &World| {
+        fact(&world.json("status web").exits(0), "/services/0/facts", "broken glass")
+    };
+    let (text, next) = told(&world);
+    assert!(text.contains("and another person must review it"), "{text}");
+    assert_eq!(next, format!("scalectl break-glass show {id}"));
+    let ran = world.run(&format!("break-glass review {id} --reason seen")).exits(12);
+    ran.says("must review it: another key, database role or OS user");
+    world.be("ops2:1002");
+    let (text, next) = told(&world);
     assert!(
         text.contains("for 2 by ci [INC-1], it was taken back, and nobody has reviewed it: queue"),
         "{text}"
     );
     assert_eq!(next, format!("scalectl break-glass review {id} --reason TEXT"));
-    world.be("ops2:1002");
     world.run(&format!("break-glass review {id} --reason seen")).exits(0);
     world.run("status --check").exits(0);
 }

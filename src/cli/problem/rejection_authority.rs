@@ -41,7 +41,8 @@ pub(super) fn about(p: Problem, rejection: &Rejection, c: &ProblemContext) -> Pr
             .hint("another key, database role or OS user must answer it; what is asked is shown by")
             .run(c.command(&["approval", "show", &at(service, *revision)])),
         Rejection::SameReviewer { authorization_id, .. } => {
-            let hint = "somebody who had no hand in it must review it; all of it is shown by";
+            let hint = "somebody who had no hand in it must review it: another key, database role \
+                        or OS user; all of it is shown by";
             story(p.hint(hint), c, authorization_id)
         }
         Rejection::SignatureMissing { .. } => p

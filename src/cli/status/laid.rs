@@ -33,7 +33,7 @@ pub(super) fn table(
     ]);
     for (service, head) in heads(rows) {
         let why = session.why_pinned(head)?;
-        for fact in upon::laid(service, head, why.as_ref(), c) {
+        for fact in upon::laid(service, head, why.as_ref(), &session.by, c) {
             table.row([
                 Cell::new(service),
                 Cell::new(fact.label),
