@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::app::App;
 use super::approval::known_as;
+use super::escape::shell_line;
 use super::fault::Fault;
 use super::intent::WishArgs;
 use super::log::{describe, event_view};
@@ -28,6 +29,7 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::ServiceHead;
 use crate::domain::time::Timestamp;
 use crate::ops::{OpError, Session};
+use ways::{ways_out, with_ways};
 
 pub(super) const NOUN: Noun = Noun {
     name: "explain",
@@ -98,7 +100,15 @@ fn without_a_wish(service: &ServiceName, app: &mut App) -> Outcome {
         .line(String::new())
         .line(format!("Upon {service}"));
     answer.current = view::current(&head);
-    Ok(facts.iter().flat_map(upon::Fact::lines).fold(answer, Answer::line))
+    let answer = facts.iter().flat_map(upon::Fact::lines).fold(answer, Answer::line);
+    // What another owns has its way among the facts.
+    let is_own = head.registration.is_some_and(|it| it.owner.is_none());
+    if !is_own || head.authority.retired.is_some() {
+        return Ok(answer);
+    }
+    let line = shell_line(&c.command(&["scale", &format!("{service}=N"), "--reason", "TEXT"]));
+    let ways = [(line, "wish a count of it".to_owned())];
+    Ok(with_ways(answer, &ways))
 }
 
 fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
@@ -115,7 +125,7 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     known.extend(consent(session, &state.head, &execution, now)?);
     let service = execution.intent.service.clone();
     let facts = upon::all(session, &service, &state.head, &c)?;
-    let ways: Vec<(String, String)> = ways::out_of(&execution, &state, now)
+    let ways: Vec<(String, String)> = ways_out(&execution, &state, now)
         .into_iter()
         .map(|(line, why)| (upon::on_this_ledger(&line, &c), why))
         .collect();
@@ -124,7 +134,6 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
         .noun("events", &events.iter().map(event_view).collect::<Vec<_>>())
         .noun("known", &json!(known))
         .noun("facts", &facts.iter().map(upon::Fact::view).collect::<Vec<_>>())
-        .noun("ways_out", &ways)
         .name(key.as_str())
         .line(view::headline(&execution))
         .line(String::new())
@@ -149,11 +158,7 @@ fn explained(key: &ExecutionKey, app: &mut App) -> Outcome {
     for line in facts.iter().flat_map(upon::Fact::lines) {
         answer = answer.line(line);
     }
-    if !ways.is_empty() {
-        let numbered = ways.iter().zip(1..);
-        let numbered = numbered.map(|((line, why), at)| (format!("{at}  {line}"), why));
-        answer = answer.line(String::new()).line("Ways out").table(list(numbered));
-    }
+    answer = with_ways(answer, &ways);
     answer.current = view::current(&state.head);
     Ok(answer)
 }

@@ -1,6 +1,8 @@
 //! The ways out of where a wish stands: each line to type, and what it is for.
 
-use super::super::upon;
+use super::list;
+use crate::cli::output::Answer;
+use crate::cli::upon;
 use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
 use crate::domain::scale::next::{Next, next_of};
@@ -8,8 +10,19 @@ use crate::domain::scale::rejection::Rejection;
 use crate::domain::scale::state::{ServiceHead, ServiceState};
 use crate::domain::time::Timestamp;
 
+/// The answer with its ways out, a number for each; as it is where there is none.
+pub(super) fn with_ways(answer: Answer, ways: &[(String, String)]) -> Answer {
+    let answer = answer.noun("ways_out", &ways);
+    if ways.is_empty() {
+        return answer;
+    }
+    let numbered = ways.iter().zip(1..);
+    let numbered = numbered.map(|((line, why), at)| (format!("{at}  {line}"), why));
+    answer.line(String::new()).line("Ways out").table(list(numbered))
+}
+
 /// Each line with what it is for.
-pub(super) fn out_of(
+pub(super) fn ways_out(
     execution: &Execution,
     state: &ServiceState,
     now: Timestamp,
