@@ -242,7 +242,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "completions",
         &["scalectl completions bash > ~/.local/share/bash-completion/completions/scalectl"],
     ),
-    ("man", &["scalectl man scale", "scalectl man --dir ~/.local/share/man/man1"]),
+    ("man", &["scalectl man scale | man -l -", "scalectl man --dir ~/.local/share/man/man1"]),
     ("version", &["scalectl version"]),
 ];
 

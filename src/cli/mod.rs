@@ -99,8 +99,8 @@ use output::{Answer, Format, Out};
 use problem::Problem;
 use table::Look;
 
-/// What stands above the groups of verbs in the help.
-const ABOUT: &str = "scalectl: the durable authority for replica counts";
+/// What it is for.
+const PURPOSE: &str = "The durable authority for replica counts";
 
 /// The groups of the help, in their order.
 const GROUPS: [&str; 8] =
@@ -377,13 +377,13 @@ fn parse_fault(error: clap::Error) -> Fault {
 
 fn base() -> Command {
     let command = Command::new("scalectl")
-        .about(ABOUT)
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .infer_long_args(false)
         .args_override_self(false);
-    Globals::augment_args(command)
+    // The flags would bring the words of their own type along.
+    Globals::augment_args(command).about(PURPOSE).long_about(None)
 }
 
 /// The whole tree: for help, completions and tests.

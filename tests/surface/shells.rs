@@ -76,11 +76,12 @@ fn bash_completes_nouns_verbs_and_flags() {
             _scalectl scalectl \"${!#}\" \"${@:$#-1:1}\"; echo \"${COMPREPLY[*]}\"; }
         complete_words scalectl sc
         complete_words scalectl intent p
-        complete_words scalectl scale --supers";
+        complete_words scalectl scale --supers
+        complete_words scalectl help ke";
     let Some(printed) = in_shell(&world, "bash", &["--norc", "--noprofile"], script) else {
         return;
     };
-    assert_eq!(printed.lines().collect::<Vec<_>>(), ["scale schema", "put", "--supersede"]);
+    assert_eq!(printed.lines().collect::<Vec<_>>(), ["scale schema", "put", "--supersede", "keys"]);
 }
 
 #[test]
@@ -102,12 +103,14 @@ fn fish_completes_nouns_verbs_and_flags() {
     let script = "source ./scalectl.fish
         complete -C 'scalectl sc'
         complete -C 'scalectl intent p'
-        complete -C 'scalectl scale --supers'";
+        complete -C 'scalectl scale --supers'
+        complete -C 'scalectl help ke'
+        complete -C 'scalectl status -l '";
     let Some(printed) = in_shell(&world, "fish", &["--no-config"], script) else {
         return;
     };
     let words: Vec<&str> = printed.lines().filter_map(|line| line.split('\t').next()).collect();
-    assert_eq!(words, ["scale", "schema", "put", "--supersede"], "{printed}");
+    assert_eq!(words, ["scale", "schema", "put", "--supersede", "keys"], "{printed}");
 }
 
 #[test]

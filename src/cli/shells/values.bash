@@ -2,6 +2,12 @@
 # Names of the ledger: services, keys, actuators.
 _scalectl_and_values() {
     _scalectl "$@"
+    # Labels are neither names nor files.
+    if [[ $3 == -l || $3 == --selector ]]; then
+        COMPREPLY=()
+        compopt +o default +o bashdefault 2>/dev/null
+        return 0
+    fi
     local value values=()
     while IFS= read -r value; do
         values+=("$value")
