@@ -103,7 +103,7 @@ impl Span {
             }
             (Some(since), None) => format!("since {} {zone}", self.shown(since)),
             (None, Some(until)) => format!("until {} {zone}", self.shown(until)),
-            (None, None) => zone.to_owned(),
+            (None, None) => format!("times in {zone}"),
         }
     }
 

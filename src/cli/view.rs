@@ -283,7 +283,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 }
 
 fn service_row(registration: &Registration, is_retired: bool) -> Vec<Cell> {
-    let terms = &registration.terms;
+    let (terms, max) = (&registration.terms, registration.max_replicas);
     let interval = terms.reading_interval_ms;
     let readings = if interval == crate::domain::time::DurationMs::ZERO {
         terms.required_readings.to_string()
@@ -298,7 +298,8 @@ fn service_row(registration: &Registration, is_retired: bool) -> Vec<Cell> {
         Cell::maybe(super::upon::settled(registration)),
         Cell::new(&registration.writer),
         Cell::new(registration.min_replicas),
-        Cell::new(registration.max_replicas),
+        // A service behind a gateway has no bound of ours.
+        Cell::maybe(Some(max).filter(|max| max.get() != u64::from(u32::MAX))),
         Cell::maybe(registration.actuator.as_ref()),
         Cell::new(format!(
             "{}/{}/{}",

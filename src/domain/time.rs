@@ -168,7 +168,7 @@ pub struct DurationMs(u64);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDuration {
     /// A number alone.
-    #[error("{0}: {0} what? write {0}s, {0}ms, {0}m or {0}h")]
+    #[error("{0} what? write {0}s, {0}ms, {0}m or {0}h")]
     WithoutUnit(String),
     /// Neither a number with a unit.
     #[error("{0:?} is not a duration: a whole number and one of ms, s, m, h, d, such as 90s")]
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!("90s".parse(), Ok(DurationMs::from_secs(90)));
         assert_eq!("0ms".parse(), Ok(DurationMs::ZERO));
         let error = "60".parse::<DurationMs>().expect_err("no unit").to_string();
-        assert_eq!(error, "60: 60 what? write 60s, 60ms, 60m or 60h");
+        assert_eq!(error, "60 what? write 60s, 60ms, 60m or 60h");
         for bad in ["", "s", "-1s", "1.5s", "1 s", "1w", "99999999999999999999d"] {
             assert!(bad.parse::<DurationMs>().is_err(), "{bad:?}");
         }

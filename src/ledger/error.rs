@@ -34,7 +34,7 @@ pub enum LedgerError {
     #[error("there is no backup at {}{}", path.display(), note(why))]
     NoBackup { path: PathBuf, why: &'static str },
     /// Something is there already.
-    #[error("cannot create a ledger at {}: it is already there", path.display())]
+    #[error("{} is already there", path.display())]
     Exists { path: PathBuf },
     /// The new ledger has its name, but a power cut may still take that away.
     #[error("the ledger {} was made, but its name may not last: {problem}", path.display())]

@@ -154,7 +154,9 @@ impl Quickstart<'_> {
             format!("         alias scalectl={exe}"),
             "         scalectl status · scalectl explain web · scalectl scale web=2 --reason less"
                 .to_owned(),
-            "Yours:   scalectl policy template kubernetes > policy.cedar".to_owned(),
+            "Yours:   unset SCALECTL_LEDGER".to_owned(),
+            "         scalectl init · scalectl policy template kubernetes > policy.cedar"
+                .to_owned(),
             format!(
                 "Remove:  {exe} quickstart --remove          (stops its processes, deletes {})",
                 self.dir.display()

@@ -18,7 +18,7 @@ use super::policy::PolicyAnswer;
 use super::provenance::PersonEvidence;
 use super::service::RegisteredMode;
 use super::state::{CurrentIntent, LastEffect};
-use crate::domain::count::counted;
+use crate::domain::count::{counted, number};
 use crate::domain::id::{
     AuthorizationId, ControllerId, EnvironmentName, ExecutionKey, IntentId, IntentRevision,
     LeaseInstanceId, OperationId, Replicas, ServiceName, TargetUid, UnitRevision, WorkloadId,
@@ -109,7 +109,11 @@ pub enum Rejection {
         why: Box<Rejection>,
     },
     /// The count is not what the caller believes.
-    #[error("{service} has {}, you expected {expected}", counted(actual.get(), "replica"))]
+    #[error(
+        "{service} has {}, and {} expected",
+        counted(actual.get(), "replica"),
+        number(expected.get(), "was", "were")
+    )]
     PremiseMoved { service: ServiceName, expected: Replicas, actual: Replicas },
     /// Somebody else's wish would be ended.
     #[error("{service}@{revision} of {actor} waits, and this would end it")]
