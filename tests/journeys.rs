@@ -116,6 +116,9 @@ fn j1_the_first_five_minutes_touch_nothing_else_and_leave_nothing() {
     let ledgered = world.run(&format!("--ledger {ledger} status web")).exits(0).stdout;
     assert!(ledgered.contains("converged"), "{ledgered}");
     let is_below = |words: &[&str]| words.iter().any(|word| word.contains(own.as_str()));
+    let again = world.json("quickstart").exits(2);
+    assert_eq!(again.at("/error/code"), "quickstart_exists");
+    assert_eq!(again.at("/error/next/1/4"), "--remove", "{again:#?}");
     world.run("quickstart --remove").exits(0);
     assert!(!folder.exists());
     assert_eq!(processes(is_below), Vec::<i32>::new());

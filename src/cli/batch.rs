@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, LedgerShown, Out, Recorded};
 use super::problem::Problem;
-use super::{lease, view};
+use super::{lease, record, view};
 use crate::actuator::signals::{self, Signals};
 use crate::domain::count::counted;
 use crate::domain::scale::standing;
@@ -61,9 +61,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     }
     app.globals.output = OutputFormat::Ndjson;
     let signals = signals::install().map_err(|error| Fault::host(error.to_string()))?;
-    let unreadable = |error: std::io::Error| {
-        Fault::usage("document_unreadable", format!("reading {}: {error}", args.file.display()))
-    };
+    let unreadable = |error: std::io::Error| record::unreadable(&args.file, &error);
     let mut input = Input::open(&args.file, signals).map_err(unreadable)?;
     app.session()?;
     let mut run = Run {

@@ -1,6 +1,7 @@
 //! Faults: everything that a verb can end with, made into the one form of a problem.
 
 mod busy;
+mod document;
 mod gateway;
 mod host;
 mod life;
@@ -9,7 +10,6 @@ use super::exit::Exit;
 use super::output::Recorded;
 use super::problem::{EndSignal, Problem, ProblemContext};
 use crate::actuator::error::{BindingError, CallError, HostError};
-use crate::domain::canonical::DocumentError;
 use crate::domain::id::ExecutionKey;
 use crate::domain::scale::left::Left;
 use crate::domain::scale::rejection::Rejection;
@@ -148,9 +148,7 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
                 None => problem,
             }
         }
-        OpError::Document { what, source } => {
-            Problem::usage(document_code(&source), format!("{what}: {source}"))
-        }
+        OpError::Document { what, source } => document::of(&what, &source, context),
         OpError::PolicyMoved { expected, actual } => policy_moved(context, expected, actual),
         OpError::Policy(error) => Problem::usage("policy_invalid", error.to_string())
             .hint("nothing was changed; the shapes are shown by")
@@ -192,16 +190,6 @@ fn of_op(error: OpError, context: &ProblemContext) -> Problem {
 /// A line of somebody else, as far as an error shows it.
 pub(super) fn cut(line: &str) -> String {
     line.chars().take(200).collect()
-}
-
-const fn document_code(error: &DocumentError) -> &'static str {
-    match error {
-        DocumentError::Empty => "document_empty",
-        DocumentError::TooLong => "document_too_long",
-        DocumentError::NotUtf8 { .. } => "document_not_utf8",
-        DocumentError::Syntax(_) => "document_syntax",
-        DocumentError::Shape { .. } => "document_shape",
-    }
 }
 
 /// A COMMIT of which nobody knows.
@@ -364,6 +352,9 @@ fn of_binding(error: &BindingError, context: &ProblemContext) -> Problem {
         BindingError::Unbound { actuator, .. } => Problem::actuator_not_bound(context, actuator),
         BindingError::ProgramNotFound { .. } => {
             Problem::new("program_not_found", Exit::NotFound, error.to_string())
+                .applied(context)
+                .hint("install it, or name it by its path; then run this same line again")
+                .again(context)
         }
         BindingError::ActuatorChanged { .. } | BindingError::BundledChanged { .. } => {
             Problem::new("actuator_changed", Exit::Conflict, error.to_string())

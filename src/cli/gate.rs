@@ -128,11 +128,17 @@ fn services(words: &[String]) -> Result<Vec<(ServiceName, Option<Replicas>)>, Fa
             (word.parse().map_err(refuse)?, None)
         };
         if services.iter().any(|(known, _)| *known == service) {
-            return Err(Fault::usage("named_twice", format!("{service} is named twice")));
+            return Err(named_twice(service.as_str()).into());
         }
         services.push((service, count));
     }
     Ok(services)
+}
+
+/// A service that a line names more than once.
+pub(super) fn named_twice(service: &str) -> Problem {
+    Problem::usage("named_twice", format!("{service} is named twice"))
+        .hint("name each service once, with the count that is meant")
 }
 
 /// What is waited for, and the line that says so.

@@ -15,6 +15,7 @@ use super::escape::escape_json;
 use super::fault::Fault;
 use super::noun::{Noun, Outcome};
 use super::output::{Answer, Out, Recorded};
+use super::record::unreadable;
 use super::table::{Cell, Column, Table};
 use crate::domain::gateway::{
     JOURNAL_BYTES_MAX, OPERATION_BYTES_MAX, Receipt, ScaleConflict, ScaleOperation, Undecodable,
@@ -149,7 +150,7 @@ fn read_bytes(file: &Path, max: usize) -> Result<Vec<u8>, Fault> {
         if let Err(interrupted) = refuse_after_signal() {
             return interrupted.into();
         }
-        Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
+        unreadable(file, &error)
     })
 }
 

@@ -161,6 +161,19 @@ pub(super) fn of_scale(words: &[String], noun: usize) -> Option<Vec<String>> {
     Some(line)
 }
 
+/// `plan web=1 api=1`: several wishes are planned by `scale --dry-run`.
+pub(super) fn of_plan(words: &[String], noun: usize) -> Option<Vec<String>> {
+    let wishes = words[noun + 1..].iter().filter(|word| wish_of(word).is_some()).count();
+    if words[noun] != "plan" || wishes < 2 {
+        return None;
+    }
+    let mut line = words.to_vec();
+    "scalectl".clone_into(line.first_mut()?);
+    "scale".clone_into(&mut line[noun]);
+    line.push("--dry-run".to_owned());
+    Some(line)
+}
+
 fn undone(name: &str) -> (&'static str, Vec<&str>) {
     let line = vec!["scale", name, "--undo", WHY[0], WHY[1]];
     ("the newest wish that converged is taken back by", line)

@@ -233,7 +233,8 @@ pub(super) fn reason(flag: Option<&str>, app: &App) -> Result<Reason, Fault> {
     let text = flag.or_else(|| app.environment.text("SCALECTL_REASON")).ok_or_else(|| {
         Fault::from(
             super::problem::Problem::usage("reason_missing", "nobody says why")
-                .hint("add --reason TEXT, or set SCALECTL_REASON"),
+                .hint("add --reason TEXT, or set SCALECTL_REASON")
+                .with_reason(&app.line),
         )
     })?;
     Reason::try_from(text.to_owned())

@@ -85,10 +85,18 @@ fn form_of(words: &[String], noun: usize) -> Option<Vec<String>> {
             if let Some(line) = habits::of_scale(words, noun) {
                 return Some(line);
             }
+            if let Some(line) = habits::of_plan(words, noun) {
+                return Some(line);
+            }
             let [name, count] = words.get(noun + 1..noun + 3)? else { return None };
             (is_name(name) && is_number(count)).then_some(())?;
             line[noun + 1] = format!("{name}={count}");
             line.remove(noun + 2);
+        }
+        "hold" | "override" if words.get(noun + 1)? == "set" => {
+            let place =
+                words.iter().position(|word| word == "--for" || word.starts_with("--for="))?;
+            line[place] = line[place].replacen("--for", "--until", 1);
         }
         "intent" if words.get(noun + 1)? == "put" => {
             let (name, count) = words.get(noun + 2)?.split_once('=')?;
@@ -170,6 +178,10 @@ mod tests {
             ("/bin/scalectl scale web 2 --reason x", Some("scalectl scale web=2 --reason x")),
             ("x -o json plan web 0", Some("scalectl -o json plan web=0")),
             ("x intent put web=3 --key k", Some("scalectl intent put web --replicas 3 --key k")),
+            ("x hold set web --for 1h", Some("scalectl hold set web --until 1h")),
+            ("x override set web=3 --for=1h", Some("scalectl override set web=3 --until=1h")),
+            ("x plan web=1 api=2", Some("scalectl scale web=1 api=2 --dry-run")),
+            ("x plan web=1 --key k api", None),
             ("x scale web two", None),
             ("x scale web", None),
             ("x intent put web=", None),

@@ -1,6 +1,6 @@
 //! `quickstart`: the first five minutes, on a ledger of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
 
@@ -29,6 +29,22 @@ struct QuickstartArgs {
     remove: bool,
 }
 
+/// What stands in the way is gone on with, or removed.
+fn led_on(fault: Fault, app: &App, dir: &Path) -> Fault {
+    let problem = app.problem(fault);
+    if problem.code != "quickstart_exists" {
+        return problem.into();
+    }
+    let ledger = dir.join("ledger.db").display().to_string();
+    let line = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let remove = app.line.iter().cloned().chain(["--remove".to_owned()]);
+    problem
+        .hint("go on with it, as with the first; or remove it with the second")
+        .run(line(&["scalectl", "--ledger", &ledger, "status"]))
+        .run(remove.collect())
+        .into()
+}
+
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = QuickstartArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     super::install_signals()?;
@@ -51,10 +67,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
         }
     };
     let mut quickstart = Quickstart { place: &place, dir: dir.clone(), say: &mut say };
-    if args.remove {
-        quickstart.remove()?;
-    } else {
-        quickstart.start()?;
-    }
+    let done = if args.remove { quickstart.remove() } else { quickstart.start() };
+    done.map_err(|error| led_on(error.into(), app, &dir))?;
     Ok(Answer::ok().noun("directory", &dir).name(dir.display().to_string()))
 }

@@ -78,13 +78,21 @@ fn service_of_record(record: &IntentRecord, app: &mut App) -> Result<ServiceName
     }
 }
 
+/// A document that the system does not give.
+pub(super) fn unreadable(file: &std::path::Path, error: &std::io::Error) -> Fault {
+    let text = format!("reading {}: {error}", file.display());
+    Problem::usage("document_unreadable", text)
+        .hint("name a file that this user can read, or - for stdin")
+        .into()
+}
+
 /// Reads a document, at most one byte more than may be read of it.
 pub(super) fn read_bounded(file: &std::path::Path) -> Result<Vec<u8>, Fault> {
     let bytes = read_given(file, DOCUMENT_BYTES_MAX).map_err(|error| {
         if let Err(interrupted) = refuse_after_signal() {
             return interrupted.into();
         }
-        Fault::usage("document_unreadable", format!("reading {}: {error}", file.display()))
+        unreadable(file, &error)
     })?;
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(OpError::Document {

@@ -119,7 +119,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 /// be told.
 fn misshapen(args: &ScaleArgs, app: &App) -> Option<Problem> {
     if args.undo {
-        return undo::misshapen(&args.wishes);
+        return undo::misshapen(&args.wishes, &app.problem_context());
     }
     let fault = args.wishes.iter().find_map(|word| wish_of(word).err())?;
     let problem = app.problem(fault);

@@ -139,8 +139,8 @@ fn bound(address: SocketAddr, app: &App) -> Result<TcpListener, Fault> {
         let context = app.problem_context();
         match error.kind() {
             ErrorKind::AddrInUse => Problem::new("address_in_use", Exit::Unavailable, text)
-                .hint("end what listens there, or name another address with --listen")
-                .again(&context)
+                .hint("end what listens there, or listen elsewhere, such as with")
+                .run(elsewhere(&context.line, address))
                 .into(),
             ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied => {
                 Problem::usage("address_unusable", text)
@@ -150,6 +150,22 @@ fn bound(address: SocketAddr, app: &App) -> Result<TcpListener, Fault> {
             _ => Fault::host(text),
         }
     })
+}
+
+/// The line with another port: the next one, or where there is none any that is free.
+fn elsewhere(line: &[String], address: SocketAddr) -> Vec<String> {
+    let next = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(0));
+    let mut other: Vec<String> = Vec::new();
+    let mut words = line.iter();
+    while let Some(word) = words.next() {
+        if word == "--listen" {
+            words.next();
+        } else if !word.starts_with("--listen=") {
+            other.push(word.clone());
+        }
+    }
+    other.extend(["--listen".to_owned(), next.to_string()]);
+    other
 }
 
 /// Begins the threads, serves, and ends them.

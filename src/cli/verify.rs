@@ -42,7 +42,7 @@ struct VerifyArgs {
 }
 
 #[derive(serde::Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "neither a list of heads, nor an answer of verify that has one")]
 enum Kept {
     Heads(Vec<Head>),
     Answer { heads: Vec<Head> },

@@ -118,6 +118,10 @@ fn a_port_that_somebody_has_is_told_with_the_line_to_try_again() {
     let ran = world.json(&line).exits(20).says("error[address_in_use]");
     assert_eq!(ran.at("/error/retryable"), true);
     assert_eq!(ran.at("/recorded"), "no");
+    let next = ran.at("/error/next/0");
+    let other = next.as_array().and_then(|line| line.last()).and_then(|word| word.as_str());
+    assert_ne!(other, Some(server.at.as_str()), "the same line fails again");
+    assert!(other.is_some_and(|other| other.starts_with("127.0.0.1:")), "{next}");
     world.run("serve --listen 203.0.113.1:0 --token-file nowhere").exits(2);
     world.run("serve --listen somewhere").exits(2);
 }

@@ -40,6 +40,9 @@ scale web --reason r
 scale web=5
 scale web=5 --reason r --key a@b@c
 scale web=5 --reason r --timeout 60
+scale web=5 --undo --reason r
+scale web=5 web=6 --reason r
+plan web=5 api=5
 scale web=5 --reason r --break-glass a@b --current-replicas 1
 scale web=7 --reason r --break-glass --incident INC-1
 gate we!b
@@ -69,6 +72,7 @@ metrics --textfile nowhere/scalectl.prom
 actuator bind fake -- ./nowhere
 actuator bind fake --
 verify --since empty.json
+verify --since other.json
 verify --since nowhere.json
 backup --to postgres://u:secret@db/x
 restore --from nowhere.db
@@ -80,6 +84,7 @@ init --group nosuchgroup
 break-glass show bg-1
 break-glass authorize web=5 --reason r
 hold set web --until yesterday --reason r
+hold set web --for 1h --reason r
 override set web=5 --until 2h
 lease show web@9
 attempt show web@9
@@ -87,6 +92,8 @@ intent show web@x
 intent put nowhere.json
 intent put empty.json
 intent put garbled.json
+intent put --file other.json
+intent put --file nowhere.json
 intent withdraw k1
 schema nowhere
 completions tcsh
@@ -127,6 +134,7 @@ fn every_wrong_line_has_its_reviewed_text() {
     world.run(&format!("{} --backoff 0s", crate::support::SERVICE)).exits(0);
     world.run("scale web=5 --key k1 --reason r").exits(0);
     world.write("empty.json", "[]");
+    world.write("other.json", "{\"a\":1}");
     world.write("garbled.json", "{\"a\": 1, \"a\": 2}");
     world.write("token", "0123456789abcdef0123456789abcdef\n");
     let only_mine = std::os::unix::fs::PermissionsExt::from_mode(0o600);
@@ -196,7 +204,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "invalid_place",
         "docker::order::where_it_may_act_is_checked_when_it_starts_and_no_variable_leads_elsewhere",
     ),
-    ("invalid_undo", "undo::an_undo_refuses_what_it_cannot_stand_on"),
     ("nothing_selected", "selection::what_takes_nothing_is_refused"),
     ("nothing_to_undo", "undo::an_undo_refuses_what_it_cannot_stand_on"),
     ("one_service_only", "undo::what_is_about_one_service_is_not_said_of_several"),

@@ -29,6 +29,19 @@ impl Problem {
         Self { subject: Some(name.to_owned()), ..self }
     }
 
+    /// Adds a line with a reason to fill in, where the line is known. What is behind `--` is not
+    /// ours.
+    #[must_use]
+    pub(in crate::cli) fn with_reason(self, line: &[String]) -> Self {
+        if line.is_empty() {
+            return self;
+        }
+        let end = line.iter().position(|it| it == "--").unwrap_or(line.len());
+        let (own, others) = line.split_at(end);
+        let reason = ["--reason", "TEXT"].map(str::to_owned);
+        self.run(own.iter().cloned().chain(reason).chain(others.iter().cloned()).collect())
+    }
+
     /// Adds this command line with a person's word for what is not drained, where the verb takes
     /// it.
     #[must_use]

@@ -8,7 +8,7 @@ use crate::actuator::host::Deadline;
 use crate::cli::app::{App, Globals, OutputFormat};
 use crate::cli::exit::Exit;
 use crate::cli::fault::Fault;
-use crate::cli::gate::rank;
+use crate::cli::gate::{named_twice, rank};
 use crate::cli::noun::Outcome;
 use crate::cli::output::{Answer, Out};
 use crate::cli::problem::Problem;
@@ -68,7 +68,7 @@ fn check(args: &ScaleArgs) -> Result<(), Fault> {
     let mut names: Vec<String> = args.wishes.iter().map(|word| name_of(word)).collect();
     names.sort();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Fault::usage("named_twice", format!("{} is named twice", pair[0]))),
+        Some(pair) => Err(named_twice(&pair[0]).into()),
         None => Ok(()),
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Undone {
 }
 
 /// With `--undo` a word is a name, and the count is found.
-pub(super) fn misshapen(words: &[String]) -> Option<Problem> {
+pub(super) fn misshapen(words: &[String], c: &ProblemContext) -> Option<Problem> {
     words.iter().find_map(|word| {
         let name = word.split('=').next().unwrap_or_default();
         let problem = match (word.parse::<ServiceName>(), name.parse::<ServiceName>()) {
@@ -37,11 +37,16 @@ pub(super) fn misshapen(words: &[String]) -> Option<Problem> {
                 format!("{word:?} names a count, and --undo finds it"),
             )
             .hint("leave the count away, or --undo")
-            .run(["scalectl", "scale", name.as_str(), "--undo"].map(str::to_owned).into()),
+            .run(named_alone(&c.line, word, name.as_str())),
             (Err(error), Err(_)) => Problem::usage("invalid_service", error.to_string()),
         };
         Some(problem)
     })
+}
+
+/// The line with a name in the place of a wish.
+fn named_alone(line: &[String], wish: &str, name: &str) -> Vec<String> {
+    line.iter().map(|own| if own == wish { name } else { own }.to_owned()).collect()
 }
 
 /// The line with the wish that it comes to; none where it does not undo.
@@ -153,8 +158,8 @@ fn refused(service: &ServiceName, refusal: NoUndo, c: &ProblemContext) -> Proble
         }
         NoUndo::InTheWay { revision, key, state, desired } => {
             let what = format!(
-                "{service}@{revision} = {desired} is what is wished: it is {state}, and no change \
-                 that converged"
+                "{service}@{revision} = {desired} is what is wished; it is {state}, and only what \
+                 has converged is undone"
             );
             Problem::new("undo_in_the_way", Exit::Conflict, what)
                 .fact("key", key.as_str())
