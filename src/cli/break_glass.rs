@@ -261,6 +261,15 @@ fn shown(answer: Answer, told: &Told, now: Timestamp) -> Answer {
     ))
 }
 
+/// What a check says while a use waits for somebody who looks at it.
+fn waits(count: usize, app: &App) -> Problem {
+    let (one, many) =
+        ("use of break-glass waits for a review", "uses of break-glass wait for a review");
+    Problem::new("unreviewed", Exit::Attention, number(count, one, many))
+        .hint("look at each, and say so, with")
+        .run(app.problem_context().command(&["break-glass", "review", "ID", "--reason", "TEXT"]))
+}
+
 fn list(app: &mut App, all: bool, check: bool) -> Outcome {
     let session = app.session()?;
     let found = if all {
@@ -281,28 +290,9 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         Column::left("INCIDENT"),
         Column::left("WHY").wraps(),
     ]);
-    let exit = if check && waiting > 0 { Exit::Attention } else { Exit::Ok };
-    let mut answer = match exit {
-        Exit::Ok => Answer::ok(),
-        exit => Answer::failed(
-            Problem::new(
-                "unreviewed",
-                exit,
-                number(
-                    waiting,
-                    "use of break-glass waits for a review",
-                    "uses of break-glass wait for a review",
-                ),
-            )
-            .hint("look at each, and say so, with")
-            .run(app.problem_context().command(&[
-                "break-glass",
-                "review",
-                "ID",
-                "--reason",
-                "TEXT",
-            ])),
-        ),
+    let mut answer = match (check, waiting) {
+        (false, _) | (true, 0) => Answer::ok(),
+        (true, _) => Answer::failed(waits(waiting, app)),
     };
     let mut rows = Vec::new();
     for told in &found {
@@ -328,5 +318,10 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         rows.push(view_of(told, now));
         answer = answer.name(it.authorization_id.as_str());
     }
-    Ok(answer.noun("authorizations", &rows).table(table))
+    let answer = answer.noun("authorizations", &rows);
+    Ok(match (table.is_empty(), all) {
+        (false, _) => answer.table(table),
+        (true, true) => answer.line("no glass was ever broken"),
+        (true, false) => answer.line("no broken glass waits for a review"),
+    })
 }

@@ -136,5 +136,10 @@ fn list(app: &mut App) -> Outcome {
             answer = answer.name(name.as_str());
         }
     }
-    Ok(answer.noun("holds", &rows).table(table))
+    let answer = answer.noun("holds", &rows);
+    Ok(if table.is_empty() {
+        answer.line("no count is held or pinned")
+    } else {
+        answer.table(table)
+    })
 }

@@ -48,6 +48,7 @@ fn led_on(fault: Fault, app: &App, dir: &Path) -> Fault {
 fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
     let args = QuickstartArgs::from_arg_matches(matches).map_err(super::parse_fault)?;
     super::install_signals()?;
+    let is_named = args.dir.is_some();
     let dir = if let Some(dir) = args.dir {
         std::path::absolute(&dir)
             .map_err(|error| Fault::usage("invalid_dir", format!("{}: {error}", dir.display())))?
@@ -66,7 +67,7 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
             out.progress(line);
         }
     };
-    let mut quickstart = Quickstart { place: &place, dir: dir.clone(), say: &mut say };
+    let mut quickstart = Quickstart { place: &place, dir: dir.clone(), is_named, say: &mut say };
     let done = if args.remove { quickstart.remove() } else { quickstart.start() };
     done.map_err(|error| led_on(error.into(), app, &dir))?;
     Ok(Answer::ok().noun("directory", &dir).name(dir.display().to_string()))

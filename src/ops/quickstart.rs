@@ -42,6 +42,8 @@ pub struct Quickstart<'a> {
     pub place: &'a Place,
     /// The directory of its own.
     pub dir: PathBuf,
+    /// Whether the directory was named, so that it is to be named again.
+    pub is_named: bool,
     /// Told each line that is printed.
     pub say: &'a mut dyn FnMut(&str),
 }
@@ -148,6 +150,8 @@ impl Quickstart<'_> {
     fn tell_the_way_on(&mut self) {
         let ledger = self.ledger();
         let exe = self.place.own_exe.display().to_string();
+        let named = format!(" --dir {}", self.dir.display());
+        let named = if self.is_named { named } else { String::new() };
         for line in [
             String::new(),
             format!("Go on:   export SCALECTL_LEDGER={}", ledger.display()),
@@ -158,7 +162,7 @@ impl Quickstart<'_> {
             "         scalectl init · scalectl policy template kubernetes > policy.cedar"
                 .to_owned(),
             format!(
-                "Remove:  {exe} quickstart --remove          (stops its processes, deletes {})",
+                "Remove:  {exe} quickstart --remove{named}          (stops its processes, deletes {})",
                 self.dir.display()
             ),
         ] {

@@ -183,7 +183,7 @@ fn refusals_end_with_their_own_exits_and_leave_nothing() {
         ("--expect-revision 1 --policy-revision 1 --profile nope", 24, "placement_not_found"),
         ("--expect-revision 1 --policy-revision 1", 2, "nothing_wished"),
         ("--expect-revision 1 --policy-revision 1 --location eu --cell b", 2, "contradiction"),
-        ("--expect-revision 1 --policy-revision 1 --location mars", 15, "capacity_unavailable"),
+        ("--expect-revision 1 --policy-revision 1 --location mars", 24, "placement_not_found"),
         ("--expect-revision 1 --policy-revision 1 --refresh-standby", 2, "contradiction"),
         ("--expect-revision 1 --policy-revision 1 --profile large --standby us", 0, ""),
     ];

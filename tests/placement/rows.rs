@@ -61,7 +61,8 @@ fn every_premise_that_has_moved_is_refused_by_its_own_code() {
     assert_eq!(code("profile=large policy=2"), "stale_policy");
     assert_eq!(code("profile=nope"), "placement_not_found");
     assert_eq!(code("cell=nope"), "placement_not_found");
-    assert_eq!(code("location=nope"), "capacity_unavailable");
+    assert_eq!(code("location=nope"), "placement_not_found");
+    assert_eq!(code("standby=nope"), "placement_not_found");
     assert_eq!(code("location=b cell=a2"), "contradiction");
     assert_eq!(code("location=auto cell=a2"), "contradiction");
     assert_eq!(code("refresh"), "contradiction");

@@ -234,6 +234,11 @@ fn a_running_workspace_is_told_as_one_whatever_has_moved_before() {
 #[test]
 fn what_is_not_there_does_not_become_known() {
     let placed = Placed::new();
+    for wish in ["--location mars", "--standby mars"] {
+        let ran = placed.change(&format!("{wish} --key k0"));
+        assert_eq!((ran.code, ran.at("/error/code")), (Some(24), "placement_not_found".into()));
+        ran.says("scalectl capacity location list");
+    }
     let adopt = |what: &str| {
         placed.world.json(&format!(
             "placement adopt {what} --policy std --cell a --profile small --relocator mover

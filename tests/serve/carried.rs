@@ -132,7 +132,7 @@ fn a_count_that_does_not_hold_is_seen_and_wished_anew() {
     let stands = server.observe("web").is(200);
     assert_eq!((&stands["replicas"], &stands["revision"]), (&json!(3), &json!("2")));
     let shown = world.json("intent show web@2").exits(0);
-    assert_eq!(shown.at("/current/intent/reason"), "3 again: 1 run, and 3 are wished");
+    assert_eq!(shown.at("/current/intent/reason"), "3 again: 1 runs, and 3 are wished");
     // The next server begins with what it finds, and leaves to a person what a person has wished.
     assert_eq!(server.stop().code, Some(0));
     world.write("fake/count", "4\n");
@@ -157,7 +157,7 @@ fn a_count_that_does_not_hold_is_brought_back_once_no_hold_is_in_the_way() {
     assert_eq!(world.fake_log("effects").len(), 1);
     let wished =
         || world.json("intent show web@latest").exits(0).at("/current/intent/reason").clone();
-    assert_ne!(wished(), "3 again: 1 run, and 3 are wished", "a wish under a hold waits in vain");
+    assert_ne!(wished(), "3 again: 1 runs, and 3 are wished", "a wish under a hold waits in vain");
     world.run("hold lift web --reason over").exits(0);
     world.until("it is brought back", || world.fake_log("effects").len() == 2);
 }

@@ -166,7 +166,7 @@ pub fn planned(
         None => None,
         Some(cell) => Some(state.cells.get(cell).ok_or_else(|| not_found("cell", cell))?),
     };
-    check_where(request, named)?;
+    check_where(state, request, named)?;
     let policy = check_premises(state, environment, request)?;
     if let Some(generation) = &request.retire_workspace {
         return without_workspace(environment, request, generation);
@@ -289,8 +289,28 @@ impl Planned {
     }
 }
 
+/// A location that nobody has registered is a wrong name, and no want of capacity.
+fn check_known(state: &PlacementState, request: &ChangeRequest) -> Result<(), PlacementRejection> {
+    let place = request.location.as_ref().and_then(|wish| match wish {
+        LocationWish::In(location) => Some(location),
+        LocationWish::Auto => None,
+    });
+    let standby = request.standby.as_ref().and_then(|wish| match wish {
+        StandbyWish::In(location) => Some(location),
+        StandbyWish::None => None,
+    });
+    let unknown = place.into_iter().chain(standby);
+    let unknown = unknown.into_iter().find(|location| !state.locations.contains_key(*location));
+    unknown.map_or(Ok(()), |location| Err(not_found("location", location)))
+}
+
 /// A location and a cell that are both named must agree.
-fn check_where(request: &ChangeRequest, named: Option<&Cell>) -> Result<(), PlacementRejection> {
+fn check_where(
+    state: &PlacementState,
+    request: &ChangeRequest,
+    named: Option<&Cell>,
+) -> Result<(), PlacementRejection> {
+    check_known(state, request)?;
     let (Some(cell), Some(location)) = (named, &request.location) else { return Ok(()) };
     let text = match location {
         LocationWish::In(location) if *location == cell.location => return Ok(()),
