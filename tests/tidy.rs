@@ -35,7 +35,7 @@ const SQL_OF_THE_FENCE: [&str; 2] =
     ["src/adapters/relocator/database.rs", "src/adapters/relocator/fence.rs"];
 
 /// The steps that verbs share; a verb names no other verb, but for `scale` and what is listed.
-const SHARED_STEPS: [&str; 36] = [
+const SHARED_STEPS: [&str; 37] = [
     "breaking",
     "administer",
     "ask",
@@ -51,6 +51,7 @@ const SHARED_STEPS: [&str; 36] = [
     "look",
     "lost",
     "mod",
+    "moving",
     "notify",
     "outwait",
     "placing",

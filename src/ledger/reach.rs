@@ -66,7 +66,8 @@ impl Reach {
         Self { alone: [Stream::Registry, Stream::Policy].into(), ..Self::services([]) }
     }
 
-    /// A change of the placement.
+    /// A change of the placement, and of the services that it moves: nobody else writes a service
+    /// meanwhile, because every such write reads the placement.
     pub fn placement() -> Self {
         Self { alone: [Stream::Placement].into(), ..Self::services([]) }
     }
@@ -111,7 +112,10 @@ impl Reach {
 
     /// Whether the write may add to a chain.
     pub(super) fn holds(&self, stream: &Stream) -> bool {
-        self.is_everything || self.alone.contains(stream)
+        let is_of_service = matches!(stream, Stream::Service(_));
+        self.is_everything
+            || self.alone.contains(stream)
+            || is_of_service && self.alone.contains(&Stream::Placement)
     }
 
     /// The services among the chains, with the names of these.
@@ -199,6 +203,9 @@ mod tests {
         assert_eq!(shown(&Reach::refusals()), ["refusals alone"]);
         let placed = ["registry shared", "policy shared", "placement alone"];
         assert_eq!(shown(&Reach::placement()), placed);
+        let service = Stream::Service(a.clone());
+        assert!(Reach::placement().holds(&service), "whoever writes it reads the placement");
+        assert!(!Reach::settings().holds(&service) && !Reach::service(&b).holds(&service));
         let counting = [
             "registry shared",
             "policy shared",

@@ -3,7 +3,7 @@
 //! Owns the order of things: what is read from the world before a transaction, what is decided in
 //! it, what may follow once it is durable. Never prints, never parses arguments, holds no SQL and
 //! no rule. The shared steps ([`session`], [`report`], and the crate's own `administer`, `ask`,
-//! `call`, `carry`, `gateway`, `health`, `lock_wait`, `look`, `lost`, `outwait`, `read`,
+//! `call`, `carry`, `gateway`, `health`, `lock_wait`, `look`, `lost`, `moving`, `outwait`, `read`,
 //! `recover`, `seal`, `signals`, `signing`, `ssh_keygen`, `tally`, `transition`, `wait`) are used
 //! by the verbs; a verb does not call another, but for `scale` and `reconcile`, which are the ways
 //! through several.
@@ -25,6 +25,7 @@ mod ids;
 mod lock_wait;
 mod look;
 mod lost;
+mod moving;
 mod outwait;
 pub mod placing;
 mod policy_cache;

@@ -23,7 +23,6 @@ use crate::domain::placement::protocol::Call;
 use crate::domain::placement::protocol::Order;
 use crate::domain::placement::registry::RegisteredRelocator;
 use crate::domain::time::DurationMs;
-use crate::ledger::LedgerError;
 
 /// How often one run tries a step that may succeed later.
 const TRIES_PER_RUN: u64 = 3;
@@ -133,7 +132,7 @@ impl Worker<'_> {
             }
             (self.tell)(Told::Begins(&operation, step));
             if step.is_of_ledger() {
-                self.commit(session)?;
+                self.commit(session, &operation)?;
                 continue;
             }
             let after = self.step(session, &operation, step)?;
@@ -155,24 +154,15 @@ impl Worker<'_> {
         }
     }
 
-    fn commit(&mut self, session: &mut Session) -> Result<(), OpError> {
+    fn commit(&mut self, session: &mut Session, operation: &Operation) -> Result<(), OpError> {
         self.keep(session)?;
-        let (_, operation) = session.operation(&self.id)?;
-        let named = [self.id.clone()];
-        let token = self.token();
-        loop {
-            let known = services_of(&session.ledger.read()?, &operation.environment)?;
-            let placed = session.place_with(&known, (&named, None), |_, txn| {
-                let services = services_of(txn, &operation.environment)?;
-                let operation_id = operation.operation_id.clone();
-                Ok(Command::Commit { operation_id, token, services })
-            });
-            match placed {
-                // One has joined meanwhile, and was not locked.
-                Err(OpError::Ledger(LedgerError::Stale { .. })) => self.keep(session)?,
-                placed => return placed.map(drop),
-            }
-        }
+        let (operation_id, token) = (self.id.clone(), self.token());
+        let placed = session.place(std::slice::from_ref(&self.id), None, |_, txn| {
+            // Under the locks: nobody joins the environment any more before this is decided.
+            let services = services_of(txn, &operation.environment)?;
+            Ok(Command::Commit { operation_id, token, services })
+        });
+        placed.map(drop)
     }
 
     /// The lease must outlast what comes next: it is renewed once half of it is over.

@@ -5,28 +5,25 @@
 
 use super::error::OpError;
 use super::lock_wait::write_to;
+use super::moving::move_services;
 use super::policy_cache::PolicyInTxn;
 use super::session::Session;
-use super::transition::{Deciding, Undecided, decide_in};
-use crate::domain::id::{EnvironmentName, IdempotencyKey, OperationId, ServiceName};
+use super::transition::Deciding;
+use crate::domain::id::{EnvironmentName, IdempotencyKey, OperationId};
 use crate::domain::placement::command::{Command, Context};
 use crate::domain::placement::decide::decide;
 use crate::domain::placement::environment::Environment;
-use crate::domain::placement::event::{PlacementBody, PlacementEvent};
+use crate::domain::placement::event::PlacementEvent;
 use crate::domain::placement::invariant;
 use crate::domain::placement::operation::Operation;
 use crate::domain::placement::rejection::PlacementRejection;
 use crate::domain::placement::state::PlacementState;
 use crate::domain::registry::{RefusalBody, RefusalEvent};
-use crate::domain::scale::command::Command as ScaleCommand;
 use crate::domain::scale::decide::Reply;
 use crate::domain::scale::event::Stamped;
 use crate::domain::scale::provenance::Provenance;
-use crate::domain::scale::result::Detail;
 use crate::domain::time::Timestamp;
-use crate::ledger::{
-    Committed, EventFilter, LedgerError, Order, Reach, StoredEvent, Stream, WriteTxn,
-};
+use crate::ledger::{Committed, EventFilter, Order, Reach, StoredEvent, Stream, WriteTxn};
 
 /// What a transition of the placement came to.
 pub struct Placed {
@@ -59,19 +56,8 @@ impl Session {
         key: Option<&IdempotencyKey>,
         build: impl FnOnce(&PlacementState, &WriteTxn<'_>) -> Result<Command, OpError>,
     ) -> Result<Placed, OpError> {
-        self.place_with(&[], (named, key), build)
-    }
-
-    /// The same, which may move these services, too.
-    pub(super) fn place_with(
-        &mut self,
-        services: &[ServiceName],
-        (named, key): (&[OperationId], Option<&IdempotencyKey>),
-        build: impl FnOnce(&PlacementState, &WriteTxn<'_>) -> Result<Command, OpError>,
-    ) -> Result<Placed, OpError> {
         self.load_policy()?;
-        let reach = services.iter().fold(Reach::placement(), Reach::and_service);
-        let mut txn = write_to(&mut self.ledger, &self.lock_wait, reach)?;
+        let mut txn = write_to(&mut self.ledger, &self.lock_wait, Reach::placement())?;
         let now = self.clock.read(txn.now());
         let state = txn.placement_state(named, key)?;
         let command = build(&state, &txn)?;
@@ -92,10 +78,7 @@ impl Session {
                 let after = txn.append_placement(state.clone(), &decision.events)?;
                 invariant::check(&state, &decision.events, &after)?;
                 let mut with = Deciding { by: &self.by, policy: &mut self.policy, now };
-                decision
-                    .events
-                    .iter()
-                    .try_for_each(|event| move_services(&mut txn, &mut with, &after, event))?;
+                move_services(&mut txn, &mut with, &decision.events, &after)?;
                 let committed = Some(txn.commit()?);
                 self.note_recorded();
                 let (reply, operation_id) = (decision.reply, decision.operation_id);
@@ -154,35 +137,6 @@ impl Session {
 /// There is no such thing.
 pub(super) fn not_found(noun: &'static str, name: &impl ToString) -> PlacementRejection {
     PlacementRejection::NotFound { noun, name: name.to_string() }
-}
-
-/// What a committed move does to the services of its environment, in the same transaction.
-fn move_services(
-    txn: &mut WriteTxn<'_>,
-    with: &mut Deciding<'_>,
-    after: &PlacementState,
-    event: &PlacementEvent,
-) -> Result<(), OpError> {
-    let PlacementBody::PlacementCommitted { operation_id, services, .. } = &event.body else {
-        return Ok(());
-    };
-    let Some(operation) = after.operations.get(operation_id) else { return Ok(()) };
-    let (environment, cell) = (&operation.environment, &operation.to.cell);
-    let why = Detail::cut(&format!("{environment} has moved to cell {cell} ({operation_id})"));
-    for service in services {
-        if !txn.reaches(service) {
-            let (path, service) = (txn.identity().path.clone(), service.clone());
-            let what = format!("it has joined {environment}");
-            return Err(LedgerError::Stale { path, service, what }.into());
-        }
-        let command = ScaleCommand::Relocate { why: why.clone() };
-        match decide_in(txn, with, service, &[], |_, _| Ok(command)) {
-            Ok(_) => {}
-            Err(Undecided::Refused(refused)) => return Err(refused.into_error()),
-            Err(Undecided::Failed(error)) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// The row of a refusal.

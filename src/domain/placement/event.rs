@@ -166,7 +166,7 @@ pub enum PlacementBody {
         epoch: PlacementEpoch,
         /// What is reserved from now on.
         reservations: Vec<Reservation>,
-        /// The services of the environment, each bound anew where it is now.
+        /// The services of the environment: which object each of them is now, its next reading says.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         services: Vec<ServiceName>,
     },
