@@ -203,11 +203,7 @@ fn list(app: &mut App) -> Outcome {
     for actuator in &found {
         answer = answer.name(actuator.name.as_str());
     }
-    Ok(if found.is_empty() {
-        answer.line("no actuator is registered")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no actuator is registered"))
 }
 
 fn show(args: &NameArgs, app: &mut App) -> Outcome {

@@ -171,7 +171,7 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
     }
     let answer = answer.noun("approvals", &rows);
     let none = if all { "no approval was ever asked for" } else { "no approval is asked for" };
-    Ok(if table.is_empty() { answer.line(none) } else { answer.table(table) })
+    Ok(answer.table_or(table, none))
 }
 
 /// What a check says while somebody waits for an answer.

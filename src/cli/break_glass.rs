@@ -319,9 +319,6 @@ fn list(app: &mut App, all: bool, check: bool) -> Outcome {
         answer = answer.name(it.authorization_id.as_str());
     }
     let answer = answer.noun("authorizations", &rows);
-    Ok(match (table.is_empty(), all) {
-        (false, _) => answer.table(table),
-        (true, true) => answer.line("no glass was ever broken"),
-        (true, false) => answer.line("no broken glass waits for a review"),
-    })
+    let none = if all { "no glass was ever broken" } else { "no broken glass waits for a review" };
+    Ok(answer.table_or(table, none))
 }

@@ -137,9 +137,5 @@ fn list(app: &mut App) -> Outcome {
         }
     }
     let answer = answer.noun("holds", &rows);
-    Ok(if table.is_empty() {
-        answer.line("no count is held or pinned")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no count is held or pinned"))
 }

@@ -325,11 +325,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
     let found = app.session()?.wishes(&filter)?;
     let views: Vec<_> = found.iter().map(view::execution).collect();
     let answer = Answer::ok().noun("executions", &views);
-    let mut answer = if found.is_empty() {
-        answer.line("no wish is recorded")
-    } else {
-        answer.table(view::intents_table(&found))
-    };
+    let mut answer = answer.table_or(view::intents_table(&found), "no wish is recorded");
     for execution in &found {
         answer = answer.name(execution.key().as_str());
     }

@@ -216,6 +216,11 @@ impl Answer {
         self
     }
 
+    /// Adds a table for people, or, where it has no row, the line that says so.
+    pub fn table_or(self, table: Table, none: impl Into<String>) -> Self {
+        if table.is_empty() { self.line(none) } else { self.table(table) }
+    }
+
     /// Adds a name for `-o name`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.names.push(name.into());

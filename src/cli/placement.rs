@@ -167,11 +167,7 @@ fn list(app: &mut App) -> Outcome {
         answer = answer.name(environment.name.as_str());
     }
     let answer = answer.noun("environments", &views);
-    Ok(if views.is_empty() {
-        answer.line("no environment is known: placement adopt makes one known")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no environment is known: placement adopt makes one known"))
 }
 
 fn locations(name: &EnvironmentName, app: &mut App) -> Outcome {

@@ -180,9 +180,5 @@ fn list(app: &mut App) -> Outcome {
         answer = answer.name(relocator.name.as_str());
     }
     let answer = answer.noun("relocators", &views);
-    Ok(if views.is_empty() {
-        answer.line("no relocator is registered")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no relocator is registered"))
 }

@@ -132,11 +132,7 @@ fn list(app: &mut App) -> Outcome {
     for registration in heads.iter().filter_map(|head| head.registration.as_ref()) {
         answer = answer.name(registration.service.as_str());
     }
-    Ok(if heads.is_empty() {
-        answer.line("no service is registered")
-    } else {
-        answer.table(view::services_table(&heads))
-    })
+    Ok(answer.table_or(view::services_table(&heads), "no service is registered"))
 }
 
 fn bind(args: &BindArgs, app: &mut App) -> Outcome {

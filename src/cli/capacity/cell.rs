@@ -205,5 +205,5 @@ fn list(app: &mut App) -> Outcome {
         answer = answer.name(cell.name.as_str());
     }
     let answer = answer.noun("cells", &views);
-    Ok(if views.is_empty() { answer.line("no cell is registered") } else { answer.table(table) })
+    Ok(answer.table_or(table, "no cell is registered"))
 }

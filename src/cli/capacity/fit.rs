@@ -55,11 +55,7 @@ pub(super) fn run(args: &FitArgs, app: &mut App) -> Outcome {
     }
     let views: Vec<Value> = found.iter().map(view).collect();
     let answer = Answer::ok().noun("fits", &views);
-    Ok(if views.is_empty() {
-        answer.line("no cell and no profile is registered that would fit together")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no cell and no profile is registered that would fit together"))
 }
 
 fn limit(fit: &Fit) -> String {

@@ -89,5 +89,5 @@ fn list(app: &mut App) -> Outcome {
     }
     let all: Vec<&PlaceLocation> = state.locations.values().collect();
     let answer = answer.noun("locations", &all);
-    Ok(if all.is_empty() { answer.line("no location is registered") } else { answer.table(table) })
+    Ok(answer.table_or(table, "no location is registered"))
 }

@@ -158,9 +158,5 @@ fn list(app: &mut App) -> Outcome {
     }
     let all: Vec<&PlacementPolicy> = state.policies.values().collect();
     let answer = answer.noun("placement_policies", &all);
-    Ok(if all.is_empty() {
-        answer.line("no placement policy is registered")
-    } else {
-        answer.table(table)
-    })
+    Ok(answer.table_or(table, "no placement policy is registered"))
 }

@@ -71,5 +71,5 @@ fn list(app: &mut App) -> Outcome {
     }
     let all: Vec<&ReplicaPool> = state.pools.values().collect();
     let answer = answer.noun("pools", &all);
-    Ok(if all.is_empty() { answer.line("no pool is registered") } else { answer.table(table) })
+    Ok(answer.table_or(table, "no pool is registered"))
 }

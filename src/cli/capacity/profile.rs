@@ -106,5 +106,5 @@ fn list(app: &mut App) -> Outcome {
     }
     let all: Vec<&Profile> = state.profiles.values().collect();
     let answer = answer.noun("profiles", &all);
-    Ok(if all.is_empty() { answer.line("no profile is registered") } else { answer.table(table) })
+    Ok(answer.table_or(table, "no profile is registered"))
 }

@@ -148,5 +148,5 @@ fn list(app: &mut App) -> Outcome {
         answer = answer.name(usage.environment.as_str());
     }
     let answer = answer.noun("usages", &views);
-    Ok(if views.is_empty() { answer.line("no usage is recorded") } else { answer.table(table) })
+    Ok(answer.table_or(table, "no usage is recorded"))
 }
