@@ -10,6 +10,7 @@ use super::output::{Answer, Applied, Out, Recorded};
 use super::problem::Problem;
 use super::table::{Cell, Column, Table};
 use super::ticks::{TickArgs, answer_of_rows, closed, recorded};
+use super::unwell::left_to_a_person;
 use super::{ending, view};
 use crate::domain::id::ServiceName;
 use crate::domain::scale::decide::verdict_of;
@@ -101,17 +102,11 @@ fn is_not_ready(execution: &Execution) -> bool {
 /// What nobody but a person can tell any more.
 fn for_a_person(report: &Report, app: &App) -> Problem {
     let execution = &report.execution;
-    let c = app.problem_context();
-    let key = execution.key().as_str();
     let name = format!("{}@{}", execution.intent.service, execution.revision());
     let text = format!("{name} is unknown, and neither time nor its actuator can tell");
-    let attempt = execution.attempts.to_string();
-    let not_applied = ["settle", key, "--not-applied", "--attempt", &attempt];
-    Problem::new("attention", Exit::Attention, text)
-        .hint("what is known is told by the first; look at the target, then say what became of it")
-        .run(c.command(&["explain", key]))
-        .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
-        .run(c.command(&[&not_applied[..], &["--reason", "TEXT"]].concat()))
+    let problem = Problem::new("attention", Exit::Attention, text)
+        .hint("what is known is told by the first; look at the target, then say what became of it");
+    left_to_a_person(problem, execution, &app.problem_context())
 }
 
 fn answer_of(done: Reconciled, app: &App) -> Answer {

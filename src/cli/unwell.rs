@@ -270,16 +270,9 @@ fn unknown(
     let problem = problem.fact("blocked", blocked);
     let is_halted = execution.intent.terms.on_unknown == OnUnknown::Halt;
     let problem = if is_halted || is_for_a_person(execution, c.now) {
-        let attempt = pending.call.attempt.to_string();
-        let not_applied = ["settle", key, "--not-applied", "--attempt", &attempt];
-        problem
-            .hint(
-                "never use a new key; what is known is told by the first; look at the target, then \
-                 say what became of it",
-            )
-            .run(c.command(&["explain", key]))
-            .run(c.command(&["settle", key, "--applied", "--reason", "TEXT"]))
-            .run(c.command(&[&not_applied[..], &["--reason", "TEXT"]].concat()))
+        let hint = "never use a new key; what is known is told by the first; look at the target, \
+                    then say what became of it";
+        left_to_a_person(problem.hint(hint), execution, c)
     } else if until > c.now && !pending.fenced {
         let left = until.since(c.now);
         problem
@@ -301,6 +294,26 @@ fn unknown(
         None => problem,
     };
     problem.run(c.command(&["attempt", "show", key, "--stderr"]))
+}
+
+/// What nobody but a person can tell any more: where it is explained, and how it is said.
+pub(super) fn left_to_a_person(p: Problem, execution: &Execution, c: &ProblemContext) -> Problem {
+    let lines = settle_lines(execution);
+    let p = p.run(c.command(&["explain", execution.key().as_str()]));
+    lines.iter().fold(p, |p, line| {
+        let words: Vec<&str> = line.iter().map(String::as_str).collect();
+        p.run(c.command(&words))
+    })
+}
+
+/// The lines by which a person says that a call had its effect, or that it had none.
+pub(super) fn settle_lines(execution: &Execution) -> [Vec<String>; 2] {
+    let (key, attempt) = (execution.key().as_str(), execution.attempts.to_string());
+    let line = |word: &[&str]| {
+        let words = [&["settle", key], word, &["--reason", "TEXT"]].concat();
+        words.into_iter().map(str::to_owned).collect()
+    };
+    [line(&["--applied"]), line(&["--not-applied", "--attempt", &attempt])]
 }
 
 /// What is known beside why nobody knows, which is said already.

@@ -197,9 +197,8 @@ fn broken(glass: &OpenAuthorization, by: &Provenance, c: &ProblemContext) -> Fac
     );
     let fact = Fact::new("broken glass", text);
     match glass.over(c.now) {
-        Some(_) if is_own => fact.run(c, &["break-glass", "show", id]),
-        None => fact.run(c, &["break-glass", "show", id]),
-        Some(_) => fact.run(c, &["break-glass", "review", id, "--reason", WHY]),
+        Some(_) if !is_own => fact.run(c, &["break-glass", "review", id, "--reason", WHY]),
+        Some(_) | None => fact.run(c, &["break-glass", "show", id]),
     }
 }
 

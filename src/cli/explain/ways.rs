@@ -2,6 +2,7 @@
 
 use super::list;
 use crate::cli::output::Answer;
+use crate::cli::unwell::settle_lines;
 use crate::cli::upon;
 use crate::domain::scale::decide::waits_behind;
 use crate::domain::scale::execution::{Execution, Outcome, Phase};
@@ -92,10 +93,8 @@ pub(super) fn ways_out(
 
 /// What a person says became of a call.
 fn settled(execution: &Execution, from: &str) -> [(String, String); 2] {
-    let (name, attempt) = (execution.key(), execution.attempts);
-    let applied = format!("scalectl settle {name} --applied --reason TEXT");
-    let not_applied = "--not-applied --attempt";
-    let not_applied = format!("scalectl settle {name} {not_applied} {attempt} --reason TEXT");
+    let [applied, not_applied] =
+        settle_lines(execution).map(|words| format!("scalectl {}", words.join(" ")));
     [
         (applied, format!("{from}needs a reading of the wished count")),
         (not_applied, format!("{from}then the same key may be tried again")),
@@ -106,16 +105,10 @@ fn settled(execution: &Execution, from: &str) -> [(String, String); 2] {
 /// more.
 fn over(execution: &Execution, head: &ServiceHead) -> Vec<(String, String)> {
     let newest = head.current.as_ref().map(|current| &current.execution_key);
-    if newest != Some(execution.key()) {
-        return Vec::new();
-    }
-    if !matches!(execution.phase, Phase::Verified { .. }) {
-        return Vec::new();
-    }
-    if execution.outcome() == Some(Outcome::Converged) && !execution.drift {
-        return Vec::new();
-    }
-    drifted(execution)
+    let is_newest = newest == Some(execution.key());
+    let is_so = execution.outcome() == Some(Outcome::Converged) && !execution.drift;
+    let is_ended = matches!(execution.phase, Phase::Verified { .. });
+    if is_newest && is_ended && !is_so { drifted(execution) } else { Vec::new() }
 }
 
 /// A count that somebody has changed since the call is not confirmed by waiting.
