@@ -19,6 +19,7 @@ use super::problem::Problem;
 use super::status::row::{Row, rows};
 use crate::domain::count::counted;
 use crate::domain::id::{EnvironmentName, ServiceName};
+use crate::domain::placement::environment::Environment;
 use crate::domain::placement::operation::{Course, Operation};
 use crate::domain::scale::cooldown::CooldownStatus;
 use crate::domain::scale::execution::Outcome as WishOutcome;
@@ -159,16 +160,13 @@ fn gauges(rows: &[Row], cools: f64, now: Timestamp) -> Vec<(&'static str, f64)> 
 /// Whether each environment serves, and whether a person is to bring it on.
 fn moves(app: &mut App) -> Result<Vec<(EnvironmentName, [f64; 2])>, Fault> {
     let state = app.session()?.placement()?;
-    let at_work = |name: &EnvironmentName| {
-        state.operations.values().find(|it| it.environment == *name && !it.course.is_over())
-    };
-    let of = |name: &EnvironmentName| {
-        let operation = at_work(name);
+    let of = |environment: &Environment| {
+        let operation = state.under_way(environment);
         let serves = !operation.is_some_and(Operation::keeps_away);
         let is_stuck = operation.is_some_and(|it| it.course == Course::Stuck);
         [serves, is_stuck].map(|is| f64::from(u8::from(is)))
     };
-    Ok(state.environments.keys().map(|name| (name.clone(), of(name))).collect())
+    Ok(state.environments.iter().map(|(name, it)| (name.clone(), of(it))).collect())
 }
 
 fn text(
@@ -186,22 +184,22 @@ fn text(
         writeln!(text, "{line}").expect("BUG: a String takes every text");
     };
     line(format_args!("scalectl_ledger_info{{{of}}} 1"));
-    for gauge in GAUGES {
-        let Some(rows) = values.get(gauge.name) else { continue };
-        line(format_args!("# HELP scalectl_{} {}", gauge.name, gauge.help));
-        line(format_args!("# TYPE scalectl_{} gauge", gauge.name));
-        for (service, value) in rows {
-            let service = label(service.as_str());
-            line(format_args!("scalectl_{}{{service=\"{service}\"}} {value}", gauge.name));
+    let mut series = |gauge: &Gauge, noun: &str, rows: &[(&str, f64)]| {
+        let name = gauge.name;
+        line(format_args!("# HELP scalectl_{name} {}", gauge.help));
+        line(format_args!("# TYPE scalectl_{name} gauge"));
+        for (of, value) in rows {
+            line(format_args!("scalectl_{name}{{{noun}=\"{}\"}} {value}", label(of)));
         }
+    };
+    for gauge in &GAUGES {
+        let Some(rows) = values.get(gauge.name) else { continue };
+        let rows: Vec<_> = rows.iter().map(|(of, value)| (of.as_str(), *value)).collect();
+        series(gauge, "service", &rows);
     }
     for (at, gauge) in MOVES.iter().enumerate().filter(|_| !moves.is_empty()) {
-        line(format_args!("# HELP scalectl_{} {}", gauge.name, gauge.help));
-        line(format_args!("# TYPE scalectl_{} gauge", gauge.name));
-        for (environment, values) in moves {
-            let name = label(environment.as_str());
-            line(format_args!("scalectl_{}{{environment=\"{name}\"}} {}", gauge.name, values[at]));
-        }
+        let rows: Vec<_> = moves.iter().map(|(of, values)| (of.as_str(), values[at])).collect();
+        series(gauge, "environment", &rows);
     }
     Ok(text)
 }

@@ -115,32 +115,46 @@ fn run(matches: &ArgMatches, app: &mut App, out: &mut Out) -> Outcome {
 fn said(app: &mut App, placed: &crate::ops::placing::Placed) -> Outcome {
     let now = app.session()?.now();
     let operation = placed.operation().expect("BUG: what was said is about one");
-    let mut answer = Answer::ok()
-        .noun("operation", &operation_view(operation, now))
-        .recorded(recorded(placed))
-        .name(operation.operation_id.as_str());
+    let mut answer = Answer::ok().recorded(recorded(placed));
     answer.changed = placed.committed.is_some();
-    let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
-    Ok(if operation.course.is_over() { answer } else { answer.line(next_line(app, operation)) })
+    Ok(with_next(answer, app, operation, now))
 }
 
-/// What carries an operation on.
-pub(super) fn next_line(app: &App, operation: &Operation) -> String {
+/// An answer about an operation.
+fn with_operation(answer: Answer, operation: &Operation, now: Timestamp) -> Answer {
+    let answer = answer.noun("operation", &operation_view(operation, now));
+    let answer = answer.name(operation.operation_id.as_str());
+    operation_lines(operation, now).into_iter().fold(answer, Answer::line)
+}
+
+/// The same with the line that carries it on, unless it is over.
+pub(super) fn with_next(
+    answer: Answer,
+    app: &App,
+    operation: &Operation,
+    now: Timestamp,
+) -> Answer {
+    let answer = with_operation(answer, operation, now);
+    if operation.course.is_over() {
+        return answer;
+    }
     let run = ["operation", "run", operation.operation_id.as_str()];
-    format!("  next       {}", shell_line(&app.problem_context().command(&run)))
+    let line = shell_line(&app.problem_context().command(&run));
+    answer.line(format!("  next       {line}"))
 }
 
 /// What of an operation has reached its copies and its route.
 fn applied_of(operation: &Operation) -> Applied {
-    let has_reached = operation.begun.iter().any(|step| *step != Step::Inventory);
+    if operation.begun.iter().all(|step| *step == Step::Inventory) {
+        return Applied::No;
+    }
     match operation.course {
         Course::Failed => Applied::No,
-        _ if !has_reached => Applied::No,
         Course::Succeeded => Applied::Yes,
-        Course::Forward | Course::Back | Course::Stuck if operation.unsure.is_some() => {
-            Applied::Unknown
-        }
-        Course::Forward | Course::Back | Course::Stuck => Applied::Partial,
+        Course::Forward | Course::Back | Course::Stuck => match operation.unsure {
+            Some(_) => Applied::Unknown,
+            None => Applied::Partial,
+        },
     }
 }
 
@@ -297,7 +311,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
     let views: Vec<Value> = found.iter().map(|it| operation_view(it, now)).collect();
     let answer = answer.noun("operations", &views);
     let none = if args.all { "there is no operation" } else { "no operation is under way" };
-    Ok(if views.is_empty() { answer.line(none) } else { answer.table(table) })
+    Ok(answer.table_or(table, none))
 }
 
 /// Carries an operation out, and tells on stderr how far it is.
@@ -379,7 +393,5 @@ pub(super) fn ended(app: &App, operation: &Operation, now: Timestamp) -> Answer 
         None => Answer::ok(),
         Some(problem) => Answer::failed(problem.applied(&c)),
     };
-    let answer = answer.applied(applied_of(operation));
-    let answer = answer.noun("operation", &operation_view(operation, now)).name(id);
-    operation_lines(operation, now).into_iter().fold(answer, Answer::line)
+    with_operation(answer.applied(applied_of(operation)), operation, now)
 }

@@ -20,7 +20,6 @@ use super::selection::Selection;
 use super::table::{Cell, Column, Table, Tone};
 use super::{upon, view};
 use crate::domain::id::ServiceName;
-use crate::domain::placement::operation::Course;
 use crate::domain::scale::execution::{Execution, Phase};
 use crate::domain::scale::passage::newest_reading;
 use crate::domain::time::{DurationMs, Timestamp};
@@ -130,8 +129,8 @@ fn answer_of(args: &StatusArgs, app: &mut App) -> Outcome {
 /// The changes of environments that wait for a person.
 fn stuck_moves(session: &mut Session) -> Result<Vec<String>, Fault> {
     let state = session.placement()?;
-    let stuck = state.operations.values().filter(|it| it.course == Course::Stuck);
-    Ok(stuck
+    Ok(state
+        .stuck()
         .map(|it| {
             let away = if it.keeps_away() { ", not serving" } else { "" };
             let show = format!("scalectl operation show {}", it.operation_id);

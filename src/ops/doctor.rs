@@ -6,7 +6,6 @@ use super::error::OpError;
 use super::session::Session;
 use crate::actuator::calls::look;
 use crate::domain::count::counted;
-use crate::domain::placement::operation::Course;
 use crate::domain::scale::execution::Phase;
 use crate::domain::scale::service::CLOCK_SKEW_MAX;
 use crate::ledger::life::examine::{self, Check};
@@ -114,13 +113,12 @@ fn drifted(session: &mut Session) -> Result<Check, OpError> {
 /// An environment that serves nobody, or that waits for a person.
 fn moves(session: &mut Session) -> Result<Check, OpError> {
     let state = session.placement()?;
-    let under_way = state.operations.values().filter(|it| !it.course.is_over());
-    let (stuck, going): (Vec<_>, Vec<_>) = under_way.partition(|it| it.course == Course::Stuck);
-    let Some(first) = stuck.first() else {
+    let Some(first) = state.stuck().next() else {
+        let going = state.operations.values().filter(|it| !it.course.is_over()).count();
         let environments = counted(state.environments.len(), "environment");
-        return Ok(Check::ok("moves", format!("{} under way, {environments}", going.len())));
+        return Ok(Check::ok("moves", format!("{going} under way, {environments}")));
     };
-    let names: Vec<String> = stuck.iter().map(|it| it.environment.to_string()).collect();
+    let names: Vec<String> = state.stuck().map(|it| it.environment.to_string()).collect();
     let found = format!("stuck: {}", named(&names));
     let advice =
         format!("see why, mend it, then retry: scalectl operation show {}", first.operation_id);

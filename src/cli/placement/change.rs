@@ -7,7 +7,7 @@ use super::super::app::App;
 use super::super::args::{wait as wait_of, whole_number};
 use super::super::fault::Fault;
 use super::super::noun::Outcome;
-use super::super::operation::{carry, ended, next_line, operation_lines, operation_view};
+use super::super::operation::{carry, ended, with_next};
 use super::super::output::{Answer, Out, Recorded};
 use super::super::problem::Problem;
 use super::show::reservations;
@@ -204,11 +204,7 @@ fn standing(app: &mut App, operation: &Operation, now: Timestamp) -> Answer {
     if operation.course.is_over() {
         return ended(app, operation, now);
     }
-    let answer = Answer::ok()
-        .noun("operation", &operation_view(operation, now))
-        .name(operation.operation_id.as_str());
-    let answer = operation_lines(operation, now).into_iter().fold(answer, Answer::line);
-    answer.line(next_line(app, operation))
+    with_next(Answer::ok(), app, operation, now)
 }
 
 /// The operation after it was carried out or waited for, as far as that was asked.

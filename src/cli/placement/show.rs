@@ -24,10 +24,6 @@ pub(crate) fn phase_of(operation: &Operation) -> String {
     }
 }
 
-fn operation_of<'s>(state: &'s PlacementState, environment: &Environment) -> Option<&'s Operation> {
-    environment.operation.as_ref().and_then(|id| state.operations.get(id))
-}
-
 fn protection(environment: &Environment, operation: Option<&Operation>) -> &'static str {
     match (&environment.standby, operation) {
         (Some(_), _) => "snapshot_ready",
@@ -42,7 +38,7 @@ pub(crate) fn environment_view(
     environment: &Environment,
     now: Timestamp,
 ) -> Value {
-    let operation = operation_of(state, environment);
+    let operation = state.under_way(environment);
     let it = &environment.effective;
     let policy = state.policies.get(&environment.policy);
     let standby = environment.standby.as_ref();
@@ -105,7 +101,7 @@ pub(crate) fn environment_lines(
         ),
         format!("  copy       {}", it.generation),
     ];
-    let operation = operation_of(state, environment);
+    let operation = state.under_way(environment);
     if let Some(operation) = operation {
         let away = if operation.keeps_away() { ", not serving" } else { "" };
         lines.push(format!(

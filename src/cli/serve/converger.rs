@@ -97,6 +97,14 @@ struct Run {
 }
 
 impl Converger {
+    /// Counts a failure, and ends the server by one that may not be gone on after.
+    fn failed(&self, error: OpError) {
+        self.metrics.failure(&error);
+        if is_fatal(&error) {
+            let _ = self.fatal.send(error);
+        }
+    }
+
     /// Works until it is drained.
     pub(super) fn converge(self, events: &Receiver<Event>) {
         let mut run = Run {
@@ -146,7 +154,7 @@ impl Run {
                             self.slots.entry(service).or_insert_with(|| Slot::found(pauses));
                         }
                     }
-                    Err(error) => self.failed(error),
+                    Err(error) => self.of.failed(error),
                 }
             }
             Event::Drain => {
@@ -184,7 +192,7 @@ impl Run {
             Ok(found) => slot.looked(found, self.of.pauses),
             Err(error) => {
                 slot.stumbled(error.to_string());
-                tell_failure(&self.of, error);
+                self.of.failed(error);
             }
         }
         if self.is_draining {
@@ -193,10 +201,6 @@ impl Run {
         if slot.is_over() {
             self.slots.remove(service);
         }
-    }
-
-    fn failed(&self, error: OpError) {
-        tell_failure(&self.of, error);
     }
 
     fn begin_what_is_due(&mut self) {
@@ -294,14 +298,6 @@ fn look_at(
     };
     gateway_wish_again(session, service, &key, &why)?;
     gateway_converge(session, service)
-}
-
-/// Counts a failure, and ends the server by one that may not be gone on after.
-fn tell_failure(of: &Converger, error: OpError) {
-    of.metrics.failure(&error);
-    if is_fatal(&error) {
-        let _ = of.fatal.send(error);
-    }
 }
 
 const ENDING: &str = "the server is ending: the operation is accepted, and goes on with the next";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::capacity::Totals;
 use super::environment::Environment;
 use super::event::PlacementEvent;
-use super::operation::Operation;
+use super::operation::{Course, Operation};
 use super::registry::{
     Cell, PlaceLocation, PlacementPolicy, Profile, RegisteredRelocator, ReplicaPool, Usage,
 };
@@ -57,6 +57,16 @@ impl PlacementState {
     /// The operation that a key names.
     pub fn operation_of(&self, key: &IdempotencyKey) -> Option<&Operation> {
         self.operations.values().find(|operation| operation.key == *key)
+    }
+
+    /// The change of an environment that is not over.
+    pub fn under_way(&self, environment: &Environment) -> Option<&Operation> {
+        environment.operation.as_ref().and_then(|id| self.operations.get(id))
+    }
+
+    /// The changes that only a person brings on.
+    pub fn stuck(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.values().filter(|operation| operation.course == Course::Stuck)
     }
 
     /// What is reserved of a cell, for everybody or for all but one environment.

@@ -291,16 +291,16 @@ impl Planned {
 
 /// A location that nobody has registered is a wrong name, and no want of capacity.
 fn check_known(state: &PlacementState, request: &ChangeRequest) -> Result<(), PlacementRejection> {
-    let place = request.location.as_ref().and_then(|wish| match wish {
-        LocationWish::In(location) => Some(location),
-        LocationWish::Auto => None,
-    });
-    let standby = request.standby.as_ref().and_then(|wish| match wish {
-        StandbyWish::In(location) => Some(location),
-        StandbyWish::None => None,
-    });
-    let unknown = place.into_iter().chain(standby);
-    let unknown = unknown.into_iter().find(|location| !state.locations.contains_key(*location));
+    let place = match &request.location {
+        Some(LocationWish::In(location)) => Some(location),
+        Some(LocationWish::Auto) | None => None,
+    };
+    let standby = match &request.standby {
+        Some(StandbyWish::In(location)) => Some(location),
+        Some(StandbyWish::None) | None => None,
+    };
+    let mut named = place.into_iter().chain(standby);
+    let unknown = named.find(|location| !state.locations.contains_key(*location));
     unknown.map_or(Ok(()), |location| Err(not_found("location", location)))
 }
 
